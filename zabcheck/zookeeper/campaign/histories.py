@@ -1,7 +1,7 @@
-"""Judges histories of clients on Spark: each by one task, by the judge of `zabcheck clients check`, or divided.
+"""Judges histories of clients on Spark, as `zabcheck clients check` does: each by one task, or by many.
 
-Small files are put together until a task has enough to do. What `zabcheck.zookeeper.clients.division` does with one
-history is done by tasks that read and write files in a folder.
+Small files are put together until a task has enough to do. Tasks that judge one history together do so as
+`zabcheck.zookeeper.clients.division` says, with files in a folder that they share.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,8 +87,8 @@ def judge_in_parts(
 ) -> list[tuple[str, list[Judgement]]]:
     """Judge the histories at these paths as `judge_stored` does, one after the other, each by many tasks.
 
-    They hand on what they have read through `folder`, which each machine has to see under this name. A history that
-    cannot be divided is judged by one task.
+    The tasks share files in `folder`, which each machine has to see under this name. A history that cannot be divided
+    is judged by one task.
     """
 
     def run(work: Callable[[P], R], items: Sequence[P], kind: Any) -> list[R]:
@@ -112,7 +112,7 @@ def judge_in_parts(
 
 
 def _pieces(file: str, size: int, bound: int | None) -> list[_Piece]:
-    """Divide a file. One that is small, or is of Jepsen, is one piece. HistoryError if it cannot be read."""
+    """Divide a file; one of Jepsen has no pieces. HistoryError if it cannot be read."""
     with opened(file) as source:
         if forms.is_jepsen(source):
             return []
@@ -126,7 +126,7 @@ def _pieces(file: str, size: int, bound: int | None) -> list[_Piece]:
 
 
 def _gather(piece: _Piece, gathering: "Gathering") -> None:
-    """Take the lines of a piece into columns. NotDivided as for `_lines_of`; Unusual as for `Gathering.add`."""
+    """Add the lines of a piece to columns. NotDivided as for `_lines_of`; Unusual as for `Gathering.add`."""
     if piece.is_parquet:
         from zabcheck.zookeeper.clients.screen import parquet
 
@@ -142,7 +142,7 @@ def _gather(piece: _Piece, gathering: "Gathering") -> None:
 
 
 def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
-    """Yield the lines of a piece. NotDivided if they are none: the whole file has to be read to say where."""
+    """Yield the lines of a piece. NotDivided if one is bad: only a reader of the whole file can say which."""
     with _read(piece) as source:
         if piece.is_parquet:
             from zabcheck.zookeeper.clients import parquet
@@ -155,7 +155,7 @@ def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
 
 @contextmanager
 def _read(piece: _Piece) -> Iterator[BinaryIO]:
-    """Open the file of a piece. NotDivided if it is no history."""
+    """Open the file of a piece. NotDivided if it turns out to be no history."""
     try:
         with rare_collections(), opened(piece.file) as source:
             yield source

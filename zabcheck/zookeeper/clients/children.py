@@ -1,8 +1,8 @@
-"""Compares lists of children with what was created and deleted below their nodes, as far as that decides them.
+"""Compares lists of children with the creates and deletes of children, as far as these determine them.
 
-The children of a node are those that were created since its own creation, and not deleted. The history has all of these
-changes if each writer is recorded and each outcome known. It has all between two lists, or before the first one, if it
-has as many as the cversion has risen by.
+The children of a node are those that were created since its own creation and not deleted. The history has all of these
+changes if each writer is recorded and each outcome is known. It has all changes between two lists, or before the first
+one, if their number is that by which the cversion has risen.
 """
 
 from bisect import bisect_left, bisect_right
@@ -45,7 +45,7 @@ class _ChildList(NamedTuple):
 
 
 class _ExpectedChildren:
-    """The children that there have to be, since a list of them, or since the node was made."""
+    """The children that a node must have, by the changes since a list of them, or since the node was created."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._counts = Counter(names)
@@ -80,10 +80,10 @@ class _ExpectedChildren:
 
 
 class _Below:
-    """The changes of children that are known, and the nodes of which they may not be all."""
+    """The known changes of children, and the nodes that may have had others."""
 
     def __init__(self, exchange: Exchange, paths: Iterable[str]) -> None:
-        """Look at the nodes of these paths. O(operations · log operations)."""
+        """Collect the changes below these paths. O(operations · log operations)."""
         self.changes: dict[str, list[_Change]] = {path: [] for path in paths}
         self.creates: dict[str, list[tuple[int, Exchanged]]] = {path: [] for path in self.changes}
         """The known creates of each node itself, by zxid."""
@@ -111,7 +111,7 @@ class _Below:
             if not zxid or (is_there and not ENDING.isdisjoint(effect.mode)):
                 self.unsettled.add(above)
             if (not is_there and above in made) or ("sequential" in effect.mode and effect.created == effect.path):
-                self.undecided.add(above)  # a child of its predecessor, or one whose name is not told
+                self.undecided.add(above)  # a child of the node's predecessor, or one whose name is unknown
             if zxid and above in self.changes:
                 name = effect.created.rpartition("/")[2]
                 self.changes[above].append(_Change(zxid, name, is_there, operation))
@@ -133,7 +133,7 @@ _STATE = attrgetter("until", "changed")
 def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each list of children with the known changes.
 
-    Only a list without a Stat is a case of its own: one with a Stat counts as a read already.
+    A case is only a list without a Stat: one with a Stat counts as a read already.
     """
     for family in _families(exchange, tree):
         _compare(family, found)
@@ -161,9 +161,9 @@ def cversions(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 class _Family(NamedTuple):
-    """The lists of the children of a node that was created once, in the order of zxids, and all known changes.
+    """The lists of children of one incarnation of a node, in the order of zxids, and the known changes at its path.
 
-    It `is_settled` if each change is known since `made`, its create.
+    It `is_settled` if every change is known since `made`, the create of the node.
     """
 
     path: str
@@ -216,7 +216,7 @@ def deletes(exchange: Exchange, tree: Tree, found: Found) -> None:
 def _look_at_a_delete(
     path: str, made: tuple[int, Exchanged], operation: Exchanged, changes: list[_Change], found: Found
 ) -> None:
-    """Look for a child at the time of a delete that was done, or for none if it was refused."""
+    """Note a delete that was done while there was a child, or refused while there was none."""
     expected = _ExpectedChildren()
     first, last = (bisect_left(changes, zxid, key=_ZXID) for zxid in (made[0], operation.zxid + 1))
     for change in changes[first:last]:
@@ -254,7 +254,7 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchang
 
 
 def _dated(path: str, listed: Iterable[_ChildList], below: _Below) -> Iterator[_ChildList]:
-    """Yield the lists that a create of the node is known for: of a list without a Stat, the last one before it."""
+    """Yield the lists with a known create of their node: for a list without a Stat, the last create before it."""
     for each in listed:
         made = below.created(path, each.until) if each.is_bare else None
         if made is not None:

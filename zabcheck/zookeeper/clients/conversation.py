@@ -1,7 +1,7 @@
-"""Messages of a connection to a service, as lines of a history: requests as sent, answers and events as they came.
+"""The messages of a connection to a service as lines of a history.
 
-Passwords, what `auth` says and tokens are never recorded. A message that cannot be decoded is a request of the kind
-"other", or an answer without its details. Clients send several requests with one number, to set many watches again,
+Passwords, tokens and the contents of `auth` are never recorded. A request that cannot be decoded is recorded as
+"other", and an answer without its details. To set many watches again, clients send several requests with one number
 before the first is answered: each of the others is recorded with a number of its own, below all that clients can send.
 """
 
@@ -90,7 +90,7 @@ class Conversation:
         record: Callable[[HistoryLine], None],
         keeps_data: bool = False,
     ) -> None:
-        """`keeps_data`: short data that is text is recorded as it is, else as a digest."""
+        """Record to `record`; data as a digest, or, if `keeps_data`, ASCII as it is."""
         self._ids = {"client": client, "connection": connection}
         self._server = server
         self._record = record
@@ -107,7 +107,7 @@ class Conversation:
         return self._open
 
     def sent(self, message: bytes) -> Connect | Request | None:
-        """Record what the client has sent. None for a ping while another is not answered. JuteError for a connect."""
+        """Record a message of the client. None for a ping while another waits. JuteError if it cannot be decoded."""
         reader = Reader(message)
         if not self._is_asked:
             self._is_asked = True
@@ -131,7 +131,7 @@ class Conversation:
         return request
 
     def received(self, message: bytes) -> Connected | Answer | WatchEvent | None:
-        """Record what came from the service; None for what no history has. JuteError if it is nothing of the kind."""
+        """Record a message of the service. None if a history has no line for it. JuteError if it cannot be decoded."""
         if not self._is_answered:
             self._is_answered = True
             hello = wire.opened(message)
@@ -191,7 +191,7 @@ class Conversation:
     # Requests.
 
     def _fields(self, kind: int, reader: Reader) -> dict[str, Any]:
-        """Decode the body of a request; without details if it makes no sense."""
+        """Decode the body of a request; return no fields if it makes no sense."""
         try:
             if kind in (Write.MULTI, wire.MULTI_READ):
                 return {"parts": tuple(self._parts(reader))}

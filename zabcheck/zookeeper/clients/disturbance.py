@@ -1,4 +1,4 @@
-"""Something that is done to the servers of a service while its clients are recorded."""
+"""Disturbances of the servers of a service while its clients are recorded."""
 
 import subprocess
 from collections.abc import Sequence
@@ -8,33 +8,33 @@ from typing import Protocol
 PAUSE = 1.0
 """Seconds from the end of a disturbance to the next one."""
 PATIENCE = 60.0
-"""Seconds that the last one is waited for, so that it can mend what it has done."""
+"""Seconds that the last one may take to end, so that it can repair what it has done."""
 
 
 class Disturbance(Protocol):
-    """A disturbance of servers, which goes on whenever it is asked to, and waits for nothing."""
+    """A disturbance of servers, in steps, none of which waits."""
 
     def go_on(self, multis: int) -> None:
-        """Do what is due; `multis` is the number of multis that have no answer yet."""
+        """Take the next step if it is due; `multis` is the number of multis that have no answer yet."""
 
     def finish(self) -> None:
-        """Mend what was done."""
+        """Repair what was done."""
 
 
 class Command(Disturbance):
-    """A command of the user's, again and again, one at a time; it reads nothing, and what it prints is not shown."""
+    """A command of the user, run again and again, one at a time. It has no input, and its output is not shown."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
         self._running: subprocess.Popen[bytes] | None = None
         self._next = monotonic() + PAUSE
         self.times = 0
-        """The number of times it was begun."""
+        """The number of times that it was started."""
         self.failed = 0
-        """The number of times it ended with another exit code than 0, or was not over in time."""
+        """The number of times that it ended with another exit code than 0, or was killed as it took too long."""
 
     def go_on(self, multis: int) -> None:
-        """Begin it if the last one is over for long enough. OSError if it cannot be begun."""
+        """Start the command if the last one ended `PAUSE` ago. OSError if it cannot be started."""
         if self._running is not None:
             if self._running.poll() is None:
                 return
@@ -46,11 +46,11 @@ class Command(Disturbance):
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C is not for it: it mends what it has done
+                process_group=0,  # Ctrl-C must not reach it: it repairs what it has done
             )
 
     def finish(self) -> None:
-        """Wait for the one that is running."""
+        """Wait for the running command; kill it after `PATIENCE`."""
         if self._running is None:
             return
         try:

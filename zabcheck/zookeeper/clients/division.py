@@ -1,15 +1,16 @@
-"""Judges one history in parts, so that no process needs all of it; each stage reads what the one before has written.
+"""Judges one history in parts, so that no process needs all of it; each stage reads the files of the one before.
 
 The verdicts, the counts and the witnesses are those of one process.
 
-1. `deal`: the lines of a piece of the file go by client into buckets.
-2. `judge_sessions`: buckets that share sessions, together. The promises to one session are judged, and each operation
-   goes on: by the nodes that it concerns, by its zxid, and by the times at which it was sent and answered.
-3. `judge_nodes`: the promises about nodes, those of a share of all paths at a time. Operations on nodes that are
-   watched go on to the buckets of the sessions that watch them.
-4. `judge_ends`, of nodes that go with their sessions and of containers; `judge_zxids`, `judge_times`, `judge_watches`.
+1. `deal`: the lines of a piece of the file are put into buckets by client.
+2. `judge_sessions`: buckets that share sessions are read together. The promises to one session are judged, and each
+   operation is sent on: by the nodes that it concerns, by its zxid, and by the times at which it was sent and answered.
+3. `judge_nodes`: the promises about nodes are judged, for one share of all paths at a time. Operations on watched nodes
+   are sent on to the buckets of the sessions that watch them.
+4. `judge_ends`: the ends of ephemeral nodes and of containers are judged; `judge_zxids`, `judge_times`,
+   `judge_watches`: the rest.
 
-Besides, stages tell each other which nodes are watched, which sessions end, and the best zxid of each range of time.
+Besides, stages hand on which nodes are watched, which sessions end, and the highest zxid in each range of time.
 """
 
 import zlib
@@ -81,14 +82,14 @@ _CONCERN_NODES = WRITES.union(orders.TIMELY)
 
 
 class NotDivided(Exception):
-    """The history has to be judged by one process: it is one of Jepsen's lists, or it contradicts itself."""
+    """The history has to be judged by one process: it has Jepsen's lists, or it contradicts itself."""
 
 
-# What is written between stages, and told.
+# Records that stages write, and results that they return.
 
 
 class Op(Struct, frozen=True, array_like=True, gc=False):
-    """An operation, on its own. `place` is that of its request in the file."""
+    """An operation without its connection's other records; `place` is that of its request in the file."""
 
     place: int
     client: int
@@ -102,7 +103,7 @@ class Op(Struct, frozen=True, array_like=True, gc=False):
 
 
 class VanishedNode(Struct, frozen=True, array_like=True, gc=False):
-    """A node of a session that was seen gone though nobody had deleted it (`lives.GoneNode`)."""
+    """An ephemeral node that was seen gone though nobody had deleted it (`lives.GoneNode`)."""
 
     zxid: int
     path: str
@@ -111,7 +112,7 @@ class VanishedNode(Struct, frozen=True, array_like=True, gc=False):
 
 
 class HighestZxid(Struct, frozen=True, array_like=True, gc=False):
-    """The first record with the highest zxid of those that were answered in a range of time."""
+    """The operation with the highest zxid of those that were answered in a range of time; of several, the first."""
 
     zxid: int
     time: int
@@ -119,7 +120,7 @@ class HighestZxid(Struct, frozen=True, array_like=True, gc=False):
 
 
 class GivenUpOp(Struct, frozen=True, array_like=True, gc=False):
-    """A write of unknown outcome, and the next one of its session that was done (`orders.GivenUp`)."""
+    """A write of unknown outcome, and the next write of its session that was done (`orders.GivenUp`)."""
 
     unknown: Op
     later: Op
@@ -139,22 +140,22 @@ class FoundBreach(Struct, frozen=True, array_like=True):
 
 
 class FoundPart(Struct, frozen=True, array_like=True):
-    """The outcome of a part of a history by one promise: its cases, and the least breach, if there is one."""
+    """The findings on a promise in a part of a history: the number of cases, and the least breach, if there is one."""
 
     promise: str
     cases: int
     is_undecided: bool
     is_broken: bool
-    """True also if the profile leaves all breaches out."""
+    """True even if the profile leaves all breaches out."""
     breach: FoundBreach | None
     age: int | None = None
     reads: Linearizability | None = None
 
 
 class Division(Struct, frozen=True):
-    """The knowledge of all stages: the header, the number of shares, and the folder in which they write.
+    """The facts that all stages need: the header, the number of shares, and the folder of their files.
 
-    `edges` are where ranges of time begin, from the second on.
+    `edges` are the times, in ns, at which ranges of time begin, from the second range on.
     """
 
     header: HistoryHeader
@@ -167,12 +168,12 @@ class Division(Struct, frozen=True):
         return zlib.crc32(path.encode()) % self.shares
 
     def range_of(self, time: int) -> int:
-        """Return the range that a time is in."""
+        """Return the number of the range that a time is in."""
         return bisect_right(self.edges, time)
 
 
 class PieceSummary(Struct, frozen=True):
-    """A summary of the lines of a piece: their number, header and end, and the sessions of each bucket."""
+    """The number of lines of a piece, its header and the count in its end, and the sessions of each bucket."""
 
     lines: int
     header: HistoryHeader | None
@@ -189,20 +190,20 @@ class DealtPiece(PieceSummary, frozen=True):
 
 
 class SessionStage(Struct, frozen=True):
-    """The result of stage 2: besides what it has found, what later stages look for."""
+    """The result of stage 2: its findings, and the facts that later stages need."""
 
     found: list[FoundPart]
     given_up: list[GivenUpOp]
     lives: list[Op]
-    """The ends of sessions, and the last writes of those that have nodes."""
+    """The ends of sessions, and the last writes of sessions with ephemeral nodes."""
     made: list[str]
-    """Containers, and nodes with a time to live."""
+    """The paths of containers, and of nodes with a time to live."""
     watched: list[str]
     recursively: list[str]
     best: list[tuple[int, HighestZxid | None, HighestZxid | None]]
-    """By range of time: of all operations, and of writes."""
+    """By range of time: the highest zxids of all operations, and of writes."""
     told: list[tuple[int, int, Op]]
-    """Operations that `told` lines name: client, xid."""
+    """The operations that `told` lines name, each with its client and number."""
 
 
 class NodeStage(Struct, frozen=True):
@@ -211,13 +212,13 @@ class NodeStage(Struct, frozen=True):
     found: list[FoundPart]
     gone: list[tuple[str, VanishedNode]]
     unsettled: list[str]
-    """Watched nodes that may change, or below which one may, and nobody knows."""
+    """The watched nodes that may have changed, or one below them, without a record of it."""
 
 
 class SessionFacts(Struct, frozen=True):
-    """The facts about all sessions that stages 3 and 4 need; written to the folder once.
+    """The facts about all sessions that stages 3 and 4 need.
 
-    `watched` and `recursively` have the groups that watch a node, `told` the operations that `told` lines are about.
+    `watched` and `recursively` have, by path, the groups of sessions that watch a node.
     """
 
     given_up: list[GivenUpOp]
@@ -228,7 +229,7 @@ class SessionFacts(Struct, frozen=True):
 
 
 class NodeFacts(Struct, frozen=True):
-    """The facts of stage 3 that stage 4 needs."""
+    """The facts about all nodes that stage 4 needs."""
 
     gone: list[tuple[str, VanishedNode]]
     unsettled: list[str]
@@ -240,11 +241,11 @@ _Pairs = list[tuple[int, int]]
 _AGES = msgspec.msgpack.Decoder(list[tuple[_Pairs, _Pairs]])
 _BY_PLACE = itemgetter(0)
 _COMPRESSION = "zstd"
-"""Columns of mostly rising numbers take an eighth of their size, for a twentieth of the CPU time."""
+"""Compresses columns of mostly rising numbers to an eighth of their size, for a twentieth of the CPU time."""
 
 
 class Files:
-    """The files of a folder through which stages hand on: `kind` and share say to whom, `by` who wrote it."""
+    """The files through which stages hand data on: `kind` and `share` name the reader, `by` the writer."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -256,14 +257,14 @@ class Files:
             file.write(_ENCODE(content))
 
     def read(self, kind: str, share: int, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
-        """Yield what was written for a share, in the order of the writers' names."""
+        """Yield the contents that were written for a share, in the order of the writers' names."""
         target = self._folder / f"{kind}-{share}"
         for file in sorted(target.iterdir()) if target.is_dir() else ():
             with pa.input_stream(file, compression=_COMPRESSION) as content:
                 yield from decode(content.read())
 
     def expect(self, kind: str, shares: Iterable[int]) -> None:
-        """Raise FileNotFoundError if nothing is there that was written for any of these shares."""
+        """Raise FileNotFoundError if there is no file for any of these shares."""
         if not any((self._folder / f"{kind}-{share}").is_dir() for share in shares):
             raise FileNotFoundError(f"{self._folder}: files that are needed until the end have been removed")
 
@@ -274,7 +275,7 @@ class Files:
 
 
 class _Outgoing:
-    """Operations that go on, by kind and share; each once."""
+    """The operations that are sent on, each once by kind and share."""
 
     def __init__(self) -> None:
         self._ops: dict[tuple[str, int], dict[int, Op]] = defaultdict(dict)
@@ -288,7 +289,7 @@ class _Outgoing:
 
 
 class _Operations:
-    """Operations that are made of what was written, and their connections, which have no stream."""
+    """Operations made from records of files, and their connections, which have no other records."""
 
     def __init__(self, header: HistoryHeader, ops: Iterable[Op], owns: Callable[[str], bool] | None = None) -> None:
         self.exchange = Exchange(header) if owns is None else Exchange(header, owns=owns)
@@ -296,7 +297,7 @@ class _Operations:
         self.exchange.operations.extend(map(self.made, ops))
 
     def made(self, op: Op) -> Exchanged:
-        """Return an operation, the same for the same request."""
+        """Return the operation of a record; for the same request it is the same object."""
         if op.place not in self._made:
             connections = self.exchange.connections
             if op.connection not in connections:
@@ -311,7 +312,7 @@ class _Operations:
         return self._made[op.place]
 
     def with_others(self, others: Iterable[Op]) -> Exchange:
-        """Return the exchange with further operations of other parts, in their order."""
+        """Return the exchange with further operations, of other parts, in the order of the file."""
         made = {**self._made, **{each.place: self.made(each) for each in others}}
         return replace(self.exchange, operations=[made[place] for place in sorted(made)])
 
@@ -319,7 +320,7 @@ class _Operations:
 def _found_parts(
     checks: Mapping[str, Callable[[Found], None]], header: HistoryHeader, names: Sequence[str]
 ) -> list[FoundPart]:
-    """Check some parts of promises. A breach of what the profile does not promise is left out."""
+    """Check some parts of promises. Breaches that the profile does not count are left out."""
     parts = []
     for name, check in checks.items():
         if name in names:
@@ -343,7 +344,7 @@ def _checks_on(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> 
 
 
 def _concerned(operation: Exchanged) -> set[str]:
-    """Return the nodes that an operation may be about, and those whose children it may change."""
+    """Return the paths that an operation may be about, and those whose children it may change."""
     if operation.request.op not in _CONCERN_NODES:
         return set()
     paths = {path for effect in effects_of(operation) for path in (effect.path, effect.created)}
@@ -357,11 +358,11 @@ _Placed = tuple[int, HistoryLine]
 _LINES = msgspec.msgpack.Decoder(list[_Placed])
 _NODES = msgspec.msgpack.Decoder(list[tuple[int, InitialNode]])
 _PIECE = 1 << 40
-"""More lines than a piece has."""
+"""A number above those of all lines of a piece."""
 
 
 def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folder: str) -> DealtPiece:
-    """Deal out the lines of a piece of a file. NotDivided if they are in no order of a history.
+    """Deal out the lines of a piece of a file. NotDivided if a header or an end is in the wrong place.
 
     O(lines) time and memory.
     """
@@ -401,7 +402,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
 
 
 def _streams(division: Division, buckets: Iterable[int]) -> tuple[Exchange, list[int]]:
-    """Return what the clients of some buckets asked and heard, and the places of the requests. NotDivided."""
+    """Return the exchange of the clients of some buckets, and the places of its requests. NotDivided."""
     files = Files(division.folder)
     placed = sorted((each for bucket in buckets for each in files.read("lines", bucket, _LINES.decode)), key=_BY_PLACE)
     lines = [line for _, line in placed]
@@ -471,9 +472,9 @@ def _op(operation: Exchanged, place: int) -> Op:
 def _answered_in_time(
     division: Division, ops: Mapping[Exchanged, Op], out: _Outgoing
 ) -> Iterator[tuple[int, HighestZxid | None, HighestZxid | None]]:
-    """Send on the operations that real time orders, by ranges of time, and yield the best of each range.
+    """Send on the operations that real time orders, by ranges of time, and yield the highest zxids of each range.
 
-    An answer can be the best of all parts only if it is better than all that this part was told before.
+    An answer can have the highest zxid of all parts only if it has that of all answers so far in this part.
     """
     told: list[tuple[int, int, Exchanged]] = []
     for operation, op in ops.items():
@@ -505,7 +506,7 @@ def _answered_in_time(
 
 
 def _watched(exchange: Exchange) -> tuple[dict[str, None], dict[str, None]]:
-    """Return the nodes that these sessions watch or hear of, and those that they watch with all below."""
+    """Return the paths that these sessions watch or hear of, and those that they watch recursively."""
     watched: dict[str, None] = {}
     recursively: dict[str, None] = {}
     for connection in exchange.connections.values():
@@ -525,7 +526,7 @@ def _watched(exchange: Exchange) -> tuple[dict[str, None], dict[str, None]]:
 
 
 def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
-    """Yield the operations that closed sessions, and the last writes of those that have nodes."""
+    """Yield the operations that closed sessions, and the last writes of sessions with ephemeral nodes."""
     for life in lives.lives_of(exchange).values():
         if life.closed is not None:
             yield ops[life.closed]
@@ -556,7 +557,7 @@ class _Share:
 
 
 def judge_nodes(division: Division, share: int, sessions: SessionFacts, names: Sequence[str]) -> NodeStage:
-    """Judge the nodes of a share, and send on what sessions that watch them, and containers, need."""
+    """Judge the nodes of a share, and send on the operations that watches and containers need."""
     here = _Share(division, share, sessions)
     exchange, tree = here.made.exchange, here.tree
     given_up = [
@@ -584,7 +585,7 @@ def _send_on(here: _Share, sessions: SessionFacts, by: str) -> None:
     nodes: dict[tuple[str, int], dict[int, InitialNode]] = defaultdict(dict)
 
     def to(path: str) -> Iterator[tuple[str, int]]:
-        """Yield the receivers of what concerns a node: groups that watch it, and the share of its parent."""
+        """Yield the receivers of operations on a node: the groups that watch it, and the share of a container above."""
         yield from (("watched", group) for group in sessions.watched.get(path, ()))
         for above in (path, *ancestors(path)) if sessions.recursively else ():
             yield from (("watched", group) for group in sessions.recursively.get(above, ()))
@@ -640,10 +641,10 @@ def judge_times(
     told: Sequence[tuple[Op, Op]],
     names: Sequence[str],
 ) -> list[FoundPart]:
-    """Judge the order in real time of what was asked in a range of time.
+    """Judge the order in real time of the requests in a range of time.
 
-    `before` is the best of all that was answered before, and of the writes; `told` has operations with one that is
-    known to have been answered before.
+    `before` has the highest zxids that were answered before that range, of all operations and of writes; `told` has
+    pairs of operations, the first of which is known to have been answered before the second was sent.
     """
     files, made = Files(division.folder), _Operations(division.header, ())
     asked = [(each.request.time or 0, made.made(each)) for each in files.ops("asked", within)]
@@ -688,7 +689,7 @@ def _told_at(division: Division, op: Op) -> int:
 def judge_watches(
     division: Division, group: int, buckets: Sequence[int], facts: NodeFacts, names: Sequence[str]
 ) -> list[FoundPart]:
-    """Judge the watches of the sessions of some buckets, of which one watches. NotDivided as for `deal`."""
+    """Judge the watches of the sessions in some buckets. NotDivided as for `deal`."""
     files = Files(division.folder)
     files.expect("lines", buckets)
     exchange, _ = _streams(division, buckets)
@@ -708,7 +709,7 @@ R = TypeVar("R")
 
 
 class Executor(Protocol):
-    """Does the same work for each of some items, on any machine; returns the results in their order, decoded."""
+    """A function that does the same work for each item, on any machine, and returns the decoded results in order."""
 
     def __call__(self, work: Callable[[P], R], items: Sequence[P], kind: Any) -> list[R]: ...
 
@@ -722,7 +723,7 @@ def judge_divided(
     run: Executor,
     names: Sequence[str] = (),
 ) -> list[Judgement]:
-    """Judge a history as `judge_columns` does, whose lines are in these pieces: only what may be broken as below.
+    """Judge a history in pieces as `judge_columns` does: by `prove_divided` only the promises that may be broken.
 
     `gather` and `read_piece` are two ways to read a piece. NotDivided as for `prove_divided`.
     """
@@ -755,9 +756,9 @@ def prove_divided(
     run: Executor,
     names: Sequence[str] = (),
 ) -> list[Judgement]:
-    """Judge a history as `judge` does, whose lines are in these pieces, in `shares` parts and through this folder.
+    """Judge a history in pieces as `judge` does, in `shares` parts, with files in this folder.
 
-    NotDivided if one process has to judge it. O(lines · log lines) time; each part has its share of the memory.
+    NotDivided if one process has to judge it. O(lines · log lines) time, O(lines / shares) memory for a part.
     """
     numbered = [*enumerate(pieces)]
     dealt: list[DealtPiece] = run(lambda each: deal(read_piece(each[1]), each[0], shares, folder), numbered, DealtPiece)
@@ -812,7 +813,7 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
 
 
 def _reads(found: Sequence[FoundPart]) -> Linearizability | None:
-    """Return if reads are linearizable by all parts: not so by the first node of which they are not."""
+    """Return whether reads are linearizable in all parts, or the witness of the first path at which they are not."""
     told = [each.reads for each in found if each.reads is not None]
     late = [each for each in told if each.holds is False]
     if late:
@@ -838,7 +839,7 @@ def _edges(dealt: Sequence[DealtPiece], shares: int) -> tuple[int, ...]:
 
 
 def groups_of(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[int]]:
-    """Put buckets together that have parts of one session."""
+    """Group buckets so that each session is in one group."""
     leader = [*range(buckets)]
 
     def find(bucket: int) -> int:
@@ -885,7 +886,7 @@ def _node_facts(parts: Sequence[NodeStage]) -> NodeFacts:
 def _ranges(
     division: Division, parts: Sequence[SessionStage], told: Sequence[Told]
 ) -> Iterator[tuple[int, tuple[HighestZxid | None, HighestZxid | None], list[tuple[Op, Op]]]]:
-    """Yield each range of time, with the best that was answered before; the first also with what `told` lines say."""
+    """Yield each range of time with the highest zxids answered before it, the first also with pairs by `told` lines."""
     ops = {(client, xid): op for part in parts for client, xid, op in part.told}
     pairs = [(ops.get((each.from_, each.after)), ops.get((each.to, each.before))) for each in told]
     known = [(first, after) for first, after in pairs if first is not None and after is not None and _has_zxid(first)]
@@ -904,6 +905,6 @@ def _has_zxid(op: Op) -> bool:
 
 
 def _better(one: HighestZxid | None, other: HighestZxid | None) -> HighestZxid | None:
-    """Return the one with the higher zxid, or that came first."""
+    """Return the one with the higher zxid; of equal ones, that which came first."""
     both = [each for each in (one, other) if each is not None]
     return max(both, key=lambda each: (each.zxid, -each.time, -each.op.place), default=None)

@@ -1,7 +1,7 @@
-"""Histories of Jepsen, as the lines of a history: registers, and lists that transactions append to and read.
+"""Histories of Jepsen as lines of a history: registers, and lists that transactions append to and read.
 
-`history.edn` is a sequence of maps, in real time, or a vector of them. A process is a session; one whose operation
-ended with `:info` does nothing more. Operations of the nemesis are left out.
+`history.edn` is a sequence of maps in the order of real time, or a vector of them. A process becomes a session; one
+whose operation ended with `:info` does nothing more. Operations of the nemesis are left out.
 """
 
 import re
@@ -32,15 +32,15 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
 JEPSEN = "Jepsen"
-"""The service of these histories, whose times are the numbers of operations in the file, from 0."""
+"""The `service` of these histories. Their times are the numbers of operations in the file, from 0."""
 OPERATIONS = ("read", "write", "cas", "txn")
 """The functions that are judged; a `txn` is of `[:append key value]` and `[:r key values]`."""
 
 
 def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
-    """Yield the lines. HistoryError, with the number of the operation, for what is no history of these.
+    """Yield the lines. HistoryError, with the number of the operation, if the file is not such a history.
 
-    `meant` says which of `OPERATIONS` functions of other names are.
+    `meant` has, for functions with other names, which of `OPERATIONS` they are.
     """
     operations = [*_operations(source.read().decode(errors="replace"), name)]
     for _, each in operations:
@@ -118,7 +118,7 @@ def _forms(tokens: Iterator[str], closing: str) -> Iterator[Any]:
 
 
 def _collection(opening: str, inner: list[Any]) -> Any:
-    """Return a map with texts as keys, a set in one order however it is written, or a list."""
+    """Return a map with texts as keys, a set as a sorted list, or a list."""
     if opening == "{":
         keys = (each if isinstance(each, str) else _text(each) for each in inner[::2])
         return dict(zip(keys, inner[1::2], strict=True))
@@ -158,7 +158,7 @@ def _shown(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, A
 
 
 def _micro(operation: dict[str, Any], where: str) -> list[list[Any]]:
-    """Return what a transaction consists of. HistoryError if it is of other things than lists."""
+    """Return the appends and reads of a transaction. HistoryError if it has anything else."""
     parts = operation.get(":value")
     for each in parts if isinstance(parts, list) else [parts]:
         is_read = isinstance(each, list) and len(each) == 3 and each[0] == ":r" and isinstance(each[2], list | None)
@@ -178,7 +178,7 @@ def _result(function: str, key: Any, value: Any) -> Result:
 
 
 def _has_key(operation: dict[str, Any]) -> bool:
-    """Return True if a value is that of one register of several, `[key value]`; of a write by itself nobody can say."""
+    """Return True if a value is `[key value]`, as with several registers; a write alone cannot tell."""
     value = operation.get(":value")
     match operation.get(":f"):
         case ":read":
@@ -202,5 +202,5 @@ def _path(key: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON, or as it stands in the file, with its quotes if it has them."""
+    """Return a value as text: as it is in the file, quotes included, if it is an atom, or as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

@@ -1,6 +1,6 @@
 """The connections of a history, and the operations on each, with their answers.
 
-Also the rules that lines must keep together to be a history: one answer a request, nothing after the end of a
+Also checks the rules that the lines of a history keep together: one answer for each request, nothing after the end of a
 connection, and so on.
 """
 
@@ -36,17 +36,18 @@ from zabcheck.zookeeper.clients.history import (
 BESIDE_THE_ORDER = ("ping", "auth")
 """The operations that a server may answer out of turn."""
 WRITES = frozenset(("create", "delete", "setData", "setACL", "multi", "reconfig", "closeSession"))
-"""The operations that become a transaction."""
+"""The operations that become a transaction if they are done."""
 UNKNOWN = ("ConnectionLoss", "OperationTimeout", "RequestTimeout")
 """The errors after which nobody knows whether a request was done."""
 
 
 class Exchanged(Struct, eq=False):
-    """A request and its answer, or the answer alone if it is stray.
+    """An operation: a request and its answer, if there is one; a stray answer has a made-up request.
 
-    `sent` and `answered` are places in the stream of the connection, in records; None where there is none. `zxid` is
-    that of the answer's header, 0 if it tells none. `is_known`: an answer tells whether the request was done;
-    `is_done`: it was. A multi is done as a whole; the answer to one that is refused has no error, but its results have.
+    `sent` and `answered` are places in the stream of the connection, counted in records; `answered` is None without an
+    answer. `zxid` is that of the answer's header, 0 if there is none. `is_known` if an answer tells whether the request
+    was done, `is_done` if it was. A multi is done as a whole; if it is refused, not its answer has an error, but its
+    results have.
     """
 
     connection: "Connection"
@@ -61,7 +62,7 @@ class Exchanged(Struct, eq=False):
     effects: "tuple[Effect, ...] | None" = None
 
     def take(self, answer: Answer, answered: int) -> None:
-        """Take the answer, which came at this place in the stream."""
+        """Add the answer, which came at this place in the stream."""
         self.answer, self.answered = answer, answered
         if answer.zxid > 0:
             self.zxid = answer.zxid
@@ -91,7 +92,7 @@ class Exchanged(Struct, eq=False):
 
 
 Item = Exchanged | WatchEvent
-"""An answer, as the operation that it answers, or an event."""
+"""An item that a connection received: the operation that was answered, or an event."""
 
 
 @dataclass(slots=True, eq=False)
@@ -101,23 +102,23 @@ class Connection:
     connect: Connect
     client: int
     session: str
-    """The session that it has, or that it asked for as long as it has no answer."""
+    """The session that it has; before the answer to `connect`, the one that it asked for."""
     time: int
     connected: Connected | None = None
     operations: list[Exchanged] = field(default_factory=list)
     received: list[Item] = field(default_factory=list)
     answers: list[Exchanged] = field(default_factory=list)
-    """The answers that tell a zxid."""
+    """The operations whose answers have a zxid."""
     strays: list[Exchanged] = field(default_factory=list)
-    """The answers to nothing that waited for one."""
+    """The answers for which no request was waiting."""
     lost: Lost | None = None
     seen_before: Exchanged | None = None
     """The answer with the highest zxid on any connection of the session, when this connection was asked for."""
     written_before: Exchanged | None = None
-    """The same of the session's writes that were done."""
+    """The same, of the writes that were done."""
     length: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
-    """The requests that wait for an answer, by number; of several pings, which have one number, the first."""
+    """The requests that wait for an answer, by number; of several pings, which share a number, the first."""
     pings: list[Exchanged] = field(default_factory=list)
     """The pings that were sent while another waited."""
 
@@ -127,16 +128,16 @@ class Connection:
 
     @property
     def sender(self) -> "Sender":
-        """The session, or the connection itself if nothing tells its session, which is then nobody else's."""
+        """The session; if it is unknown, the connection, as no other can then be known to share it."""
         return self if self.session == NOBODY else self.session
 
 
 Sender = str | Connection
-"""The sender of requests that are done in the order in which they were sent: a session, or one connection."""
+"""A session, or one connection of an unknown session: its requests are done in the order in which they were sent."""
 
 
 class Effect(Struct, frozen=True, eq=False, gc=False):
-    """A change that an operation makes, if it is done, or a part of it that fails."""
+    """A single request of an operation: the operation itself, or a part of a multi."""
 
     op: str
     path: str
@@ -150,7 +151,7 @@ class Effect(Struct, frozen=True, eq=False, gc=False):
 
 
 def effects_of(operation: Exchanged) -> tuple[Effect, ...]:
-    """Return the requests that an operation consists of: its parts if it is a multi, or itself."""
+    """Return the single requests of an operation: the parts of a multi, or itself; none if it has no path."""
     if operation.effects is None:
         operation.effects = _effects(operation)
     return operation.effects
@@ -182,7 +183,7 @@ def _every(path: str) -> bool:
 
 @dataclass(eq=False)
 class Exchange:
-    """A whole history. `operations` are in the order of their requests in the file."""
+    """A history, or a part of one. `operations` are in the order of their requests in the file."""
 
     header: HistoryHeader
     nodes: list[InitialNode] = field(default_factory=list)
@@ -195,7 +196,7 @@ class Exchange:
     """By session: the write that was done with the highest zxid."""
     is_whole: bool = False
     owns: Callable[[str], bool] = _every
-    """True for the nodes of which it has all operations: of every one, unless it is a part of a history."""
+    """Returns True for a path if all operations on that node are here: always, unless this is a part of a history."""
 
     @cached_property
     def writes(self) -> list[Exchanged]:
@@ -204,7 +205,7 @@ class Exchange:
 
     @cached_property
     def done(self) -> list[Exchanged]:
-        """The writes that were done, as a zxid that is known."""
+        """The writes that were done at a known zxid."""
         return [each for each in self.writes if each.is_done and each.zxid]
 
 
@@ -263,7 +264,7 @@ def _take_connect(found: Exchange, line: Connect) -> None:
 
 
 def _begin(found: Exchange, connection: Connection) -> None:
-    """Note what the session of a connection has seen, and written, so far: another connection of it may be open."""
+    """Note the highest zxids that the session has seen and written so far, on any of its connections."""
     connection.seen_before = found.seen.get(connection.sender)
     connection.written_before = found.written.get(connection.sender)
 
@@ -336,7 +337,7 @@ _TAKE: dict[type[HistoryLine], Callable[[Exchange, Any], None]] = {
 
 
 def _of(found: Exchange, line: Record) -> Connection:
-    """Return the connection of a record, one record longer. It must be open, of that client, and not ahead in time."""
+    """Return the connection of a record, and count the record. It must be open, of that client, and not later."""
     connection = found.connections.get(line.connection)
     if connection is None:
         raise _Contradiction(f", field `connection`: connection {line.connection} has not been opened")

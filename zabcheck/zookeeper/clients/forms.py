@@ -1,4 +1,4 @@
-"""A history in any of its forms: JSON Lines, Parquet, or Jepsen's EDN. The first bytes tell which it is."""
+"""Histories in any format: JSON Lines, Parquet, or Jepsen's EDN. The first bytes tell which."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +18,14 @@ _EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[(?!\s*\{\s*\x22)|\()")  # none of JSON,
 
 
 def is_jepsen(source: BinaryIO) -> bool:
-    """Return True if a file that was not read yet is a history of Jepsen, whose operations are numbered, not lines."""
+    """Return True if an unread file is a history of Jepsen, which numbers operations, not lines."""
     return _EDN.match(_begins(source)) is not None
 
 
 def load(source: BinaryIO, name: str, meant: Mapping[str, str], bound: int | None = None) -> Iterator[HistoryLine]:
     """Yield the lines of a file. HistoryError if it is no history; ImportError if it needs the extra `parquet`.
 
-    `meant` says what functions of Jepsen of other names are; `bound` is as for `bounded`.
+    `meant` has the operation that each function of Jepsen with another name is; `bound` is as for `bounded`.
     """
     if is_jepsen(source):
         yield from edn.load(source, name, meant)
@@ -39,7 +39,7 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str], bound: int | Non
 
 
 def bounded(lines: Iterable[HistoryLine], bound: int | None) -> Iterator[HistoryLine]:
-    """Yield lines; a header that comes first says this bound on the age of reads, in ns, if one is given."""
+    """Yield lines, with this bound in the header if one is given: the greatest allowed age of a read, in ns."""
     source = iter(lines)
     for first in source:
         yield replace(first, bound=bound) if bound is not None and isinstance(first, HistoryHeader) else first
@@ -48,7 +48,7 @@ def bounded(lines: Iterable[HistoryLine], bound: int | None) -> Iterator[History
 
 
 def gather(source: BinaryIO, name: str, gathering: "Gathering", bound: int | None = None) -> None:
-    """Take the lines of a file that is none of Jepsen into columns. HistoryError and ImportError as for `load`.
+    """Add the lines of a file, which is not one of Jepsen, to columns. HistoryError and ImportError as for `load`.
 
     Unusual as for `Gathering.add`; `bound` is as for `bounded`.
     """
@@ -65,7 +65,7 @@ def gather(source: BinaryIO, name: str, gathering: "Gathering", bound: int | Non
 
 
 def set_bound(gathering: "Gathering", bound: int | None) -> None:
-    """Have the header that was gathered, if it was, say this bound, if one is given."""
+    """Put this bound, if one is given, into the header, if it has been gathered."""
     if bound is not None and gathering.header is not None:
         gathering.header = replace(gathering.header, bound=bound)
 

@@ -32,7 +32,7 @@ NOBODY = "0x0"
 """The session that a client asks for when it has none, and that it is given when its own has ended."""
 
 Zxid = Annotated[int, Meta(ge=-1, le=(1 << 63) - 1)]
-"""The number of a transaction. 0 and -1 tell nothing."""
+"""The packed number of a transaction; 0 and -1 stand for none."""
 SESSION = "^0x[0-9a-f]{1,16}$"
 Session = Annotated[str, Meta(pattern=SESSION, description="a session such as 0x1a, or 0x0 for none")]
 Number = Annotated[int, Meta(ge=-1 << 63, le=(1 << 63) - 1)]
@@ -54,7 +54,7 @@ Operation = Literal[
 
 
 class HistoryError(ValueError):
-    """A file that is no history of this version: name, line and field, and the expected value."""
+    """A file is not a history of this version. The message has its name, the line, the field and the expected value."""
 
 
 class Content(NamedTuple):
@@ -74,18 +74,18 @@ class Content(NamedTuple):
 class Line(
     Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="record", rename="camel", gc=False
 ):
-    """Base of all lines. There are no cycles in them that a collector of garbage would have to look for."""
+    """Base of all lines. None is part of a cycle, so the garbage collector need not track them."""
 
 
 class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A node's data where it is no text: as base64, or as a digest with the length in bytes."""
+    """Data of a node that is not text: as base64, or as a digest with the length in bytes."""
 
     base64: str | None = None
     digest: Digest | None = None
     length: Count | None = None
 
     def __post_init__(self) -> None:
-        """Check that it is complete. ValueError, which a decoder tells with the field."""
+        """Raise ValueError if it is incomplete; a decoder adds the field."""
         if self.base64 is not None:
             b64decode(self.base64, validate=True)
         elif self.digest is None or self.length is None:
@@ -129,8 +129,8 @@ class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 class HistoryHeader(Line, frozen=True, tag="header"):
     """The first line.
 
-    `complete` has paths below which every writer is recorded; `clock_error` and `bound` are in ns, `tick` in ms. A read
-    has to show what was answered more than `bound` before its own answer.
+    All writers below the paths in `complete` are recorded. `clock_error` and `bound` are in ns, `tick` is in ms. A read
+    has to show each write that was answered more than `bound` before its own answer.
     """
 
     version: Annotated[int, Meta(ge=1, le=HISTORY_VERSION)]
@@ -163,7 +163,7 @@ class Record(Line, frozen=True, kw_only=True):
 
 
 class Connect(Record, frozen=True, kw_only=True, tag="connect"):
-    """A client connects to `server`, and asks for a session, whose last zxid it says to have `seen`."""
+    """A client connects to `server` and asks for a session, of which it has `seen` this zxid; `timeout` is in ms."""
 
     session: Session
     server: str | None = None
@@ -172,7 +172,7 @@ class Connect(Record, frozen=True, kw_only=True, tag="connect"):
 
 
 class Connected(Record, frozen=True, kw_only=True, tag="connected"):
-    """The answer: the session that the client has now, `NOBODY` if it has expired; the time-out is in ms."""
+    """The answer to `connect`: the session that the client has now, `NOBODY` if it has expired; `timeout` is in ms."""
 
     session: Session
     timeout: Count = 0
@@ -181,7 +181,7 @@ class Connected(Record, frozen=True, kw_only=True, tag="connected"):
 
 
 class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False):
-    """A request within a multi; `restricted` is that of a request."""
+    """A request within a multi; its fields are those of a `Request`."""
 
     op: Operation
     path: Path
@@ -195,8 +195,8 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class Request(Record, frozen=True, kw_only=True, tag="request"):
     """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch.
 
-    It is `restricted` if it sets permissions that do not let everybody read the node. A set that `expects` data is
-    done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
+    It is `restricted` if it sets permissions that do not let everybody read the node. Only Jepsen has a set that
+    `expects` data, and is done only if the node has it, and a `txn`, which appends to lists and reads them.
     """
 
     xid: Number
@@ -221,7 +221,7 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
 class Result(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False
 ):
-    """The result of a part of a multi: an error, or what such a request is answered."""
+    """The result of a part of a multi: an error, or the answer to such a request."""
 
     error: Error = ""
     path: Path | None = None
@@ -253,13 +253,13 @@ class WatchEvent(Record, frozen=True, kw_only=True, tag="event"):
 
 
 class Lost(Record, frozen=True, kw_only=True, tag="lost"):
-    """The connection is gone. Nobody knows whether its open requests were done."""
+    """The end of a connection. Nobody knows whether its open requests were done."""
 
     why: str = ""
 
 
 class Told(Line, frozen=True, kw_only=True, tag="told"):
-    """A client told another something: after its answer `after`, and before the other sent its request `before`."""
+    """A message from one client to another, after answer `after`, and before the other sent request `before`."""
 
     from_: Count = msgspec.field(name="from")
     to: Count
@@ -291,7 +291,7 @@ def dump(lines: Iterable[HistoryLine]) -> Iterator[bytes]:
 
 
 class HistoryFile:
-    """A history that is written line by line; without `end`, which `close` writes, nothing is said of it."""
+    """A history that is written line by line. It is complete only after `close`, which writes `end`."""
 
     def __init__(self, target: BinaryIO) -> None:
         self._target = target
@@ -310,16 +310,13 @@ class HistoryFile:
 def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     """Yield the lines of a file, header and end included, each valid by itself; `name` is for messages.
 
-    HistoryError, with name, line and field, for anything that is no history. A missing end is no error.
+    HistoryError, with name, line and field, for a file that is not a history. A missing end is not an error.
     """
     return chain.from_iterable(blocks(source, name))
 
 
 def blocks(source: BinaryIO, name: str, decode: Decode | None = None) -> Iterator[list[HistoryLine]]:
-    """Yield the lines as `load` does, many at once.
-
-    HistoryError as for `load`.
-    """
+    """Yield the lines in lists, one for each block that is read. HistoryError as for `load`."""
     decode = decode or decoded_lines
     number = 0
     while block := source.read(BLOCK):
@@ -335,9 +332,9 @@ def blocks(source: BinaryIO, name: str, decode: Decode | None = None) -> Iterato
 def blocks_within(
     source: BinaryIO, name: str, begin: int, end: int, decode: Decode | None = None
 ) -> Iterator[list[HistoryLine]]:
-    """Yield the lines that begin from one byte of a file on and before another, many at once.
+    """Yield the lines that start at byte `begin` of a file or later, and before byte `end`, in lists as `blocks` does.
 
-    HistoryError, with the number of a line counted from there, for anything that is no line of a history.
+    HistoryError, with the number of the line counted from `begin`, for anything that is not a line of a history.
     """
     decode = decode or decoded_lines
     source.seek(max(0, begin - 1))
@@ -354,7 +351,7 @@ def blocks_within(
 
 
 def decoded_lines(block: bytes, name: str, before: int) -> list[HistoryLine]:
-    """Decode lines, which follow `before` others. HistoryError, with number and field, at the first that is none."""
+    """Decode a block of lines that follows `before` others. HistoryError, with line and field, at the first bad one."""
     lines = decode_block(_DECODER, block) if len(block) <= MAX_LINE else None
     if lines is not None:
         return lines

@@ -23,7 +23,7 @@ PROMISES: dict[str, Promise] = {each.name: each for each in (*ORDERS, *VALUES, *
 
 
 class Judgement(NamedTuple):
-    """The verdict on one promise. `judged` counts the cases in which the history could have broken it."""
+    """The verdict on one promise. `judged` is the number of cases in which the history could have broken it."""
 
     promise: Promise
     status: Status
@@ -39,9 +39,9 @@ class Judgement(NamedTuple):
 
 
 def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
-    """Judge by these promises, or by all. The profile "protocol" leaves out what only the code promises.
+    """Judge by these promises, or by all. The profile "protocol" leaves out those that only the code makes.
 
-    ValueError for a name that is none. O(lines · log lines) time, O(lines) memory.
+    KeyError for an unknown name. O(lines · log lines) time, O(lines) memory.
     """
     proof = _Proof(lambda: exchange)
     return [proof.judged(each) for each in asked(exchange.header, names)]
@@ -50,9 +50,9 @@ def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
 def judge_columns(
     gather: "Callable[[Gathering], None]", again: Callable[[], Exchange], names: Collection[str] = ()
 ) -> list[Judgement]:
-    """Judge as `judge` does, a history that `gather` takes into columns; `again` reads it if anything may be broken.
+    """Judge as `judge` does, in columns, which `gather` fills; `again` reads the history if a promise may be broken.
 
-    A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError as for both.
+    A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError from either function.
     """
     from zabcheck.zookeeper.clients.screen import ScreenedHistory, Unusual
 
@@ -73,13 +73,13 @@ def judge_columns(
 
 
 def asked(header: HistoryHeader, names: Collection[str]) -> list[Promise]:
-    """Return the promises by which a history is judged."""
+    """Return the promises by which a history is judged. KeyError for an unknown name."""
     promises = [PROMISES[name] for name in names] or [*PROMISES.values()]
     return [each for each in promises if each.kind == "documented" or header.profile == "zookeeper"]
 
 
 class _Proof:
-    """A history that is read, and put into a tree, when the first promise is judged."""
+    """A judge that reads the history, and makes its tree, only when the first promise is judged."""
 
     def __init__(self, read: Callable[[], Exchange]) -> None:
         self._read = read

@@ -1,8 +1,8 @@
 """Lists that transactions append to and read, as Jepsen records them: one order without zxids, in linear time.
 
-What was read of a list says in which order it was written, so that nothing has to be searched: transactions are the
-nodes of a graph, whose edges are what each read or wrote, the order of each session, and real time before each that
-writes. An order is there if the graph has no cycle (after Kingsbury and Alvaro, VLDB 2020: Elle).
+The reads of a list show the order of its appends, so nothing has to be searched for. Transactions are the nodes of a
+graph; its edges are the orders that lists, sessions and, before each transaction that writes, real time give. There is
+an order of all if the graph has no cycle (after Kingsbury and Alvaro, VLDB 2020: Elle).
 """
 
 from collections import defaultdict
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
     import networkx as nx  # loaded where a graph is made: it takes longer to import than most commands take
 
 _MOST = 8
-"""Transactions of a cycle from which a shorter one is looked for."""
+"""The number of transactions from which a shortest cycle is looked for."""
 
 Values = tuple[str, ...]
 
 
 class _Late(NamedTuple):
-    """A node before all appends to a list that nobody read: an edge to it stands for one to each of those."""
+    """A node before all appends to a list that nobody read; an edge to it stands for edges to all of those."""
 
     path: str
 
 
 Node = Exchanged | int | _Late
-"""A transaction, a moment, or what comes before late appends."""
+"""A transaction, a moment in time, or the node before late appends."""
 _Edge = tuple[Node, Node, str | None]
-"""The second comes after the first, and why as text.
+"""Two nodes, the second of which comes after the first, and the reason as text.
 
-To late appends it is the value that the first appended, None if it read the list; from them what the second appended.
+In place of a reason, an edge to late appends has the value that the first appended, None if it read the list; an edge
+from them has the value that the second appended.
 """
 
 
 class _Append(NamedTuple):
-    """A value, by the number of its transaction."""
+    """A value that is appended to the list at a path."""
 
     path: str
     value: str
 
 
 class _Read(NamedTuple):
-    """The beginning of a list that a transaction read, before its own appends."""
+    """The values of a list that a transaction read, without its own earlier appends."""
 
     path: str
     values: Values
@@ -72,7 +73,7 @@ def _shown(values: Values) -> str:
 
 
 class _Lists:
-    """The transactions of a history, and what they say of each list."""
+    """The transactions of a history, and their appends and reads."""
 
     def __init__(self, operations: list[Exchanged]) -> None:
         self.transactions = [each for each in operations if each.is_done or not each.is_known]
@@ -87,7 +88,7 @@ class _Lists:
         self.longest: dict[str, _Read] = {}
 
     def are_readable(self, found: Found) -> bool:
-        """Return True if what was read of each list are beginnings of one; tell what is wrong otherwise."""
+        """Return True if all reads of a list are prefixes of one; otherwise note what is wrong."""
         before = len(found.breaches)
         for operation in self.transactions:
             if operation.is_done:
@@ -106,7 +107,7 @@ class _Lists:
         return len(found.breaches) == before
 
     def _look_at_own_orders(self, found: Found) -> None:
-        """Tell two appends of one transaction that are read the other way round."""
+        """Note two appends of one transaction that are read in the wrong order."""
         for path, read in self.longest.items():
             for value, next_value in pairwise(read.values):
                 writer = self.writers[_Append(path, value)]
@@ -118,7 +119,7 @@ class _Lists:
                     found.breach(0, text, writer, read.by)
 
     def _read(self, operation: Exchanged, found: Found) -> None:
-        """Take what a transaction read, which has what it appended before at the end."""
+        """Take the reads of a transaction, each of which has to end with its own earlier appends."""
         own: dict[str, Values] = defaultdict(tuple)
         before: dict[str, Values] = {}
         for part, result in zip(
@@ -139,7 +140,7 @@ class _Lists:
             self._is_written(self.reads[-1], found)
 
     def _is_written(self, read: _Read, found: Found) -> None:
-        """Tell what a list must not have: a value of nobody, of a transaction that failed, or one twice."""
+        """Note each value that a list must not have: of nobody, of a transaction that failed, or one that is twice."""
         for value in read.values:
             writer = self.writers.get(_Append(read.path, value))
             if writer is read.by:
@@ -152,9 +153,9 @@ class _Lists:
             found.breach(0, f"{_name(read)}, which has a value twice", read.by)
 
     def look_for_a_cycle(self, found: Found, header: HistoryHeader) -> None:
-        """Tell transactions that each have to come before the next, the last of them before the first.
+        """Note transactions each of which has to come before the next, and the last before the first.
 
-        First real time is also before those that only read: if there is no cycle then, there is none without.
+        At first real time counts also before transactions that only read: without a cycle then, there is none at all.
         """
         read = {_Append(path, value) for path, longest in self.longest.items() for value in longest.values}
         happened = {self.writers[append] for append in read}.union(each for each in self.transactions if each.is_done)
@@ -181,9 +182,9 @@ class _Lists:
             _look_for_a_cycle(edges(are_reads_timed=False), self.transactions, found)
 
     def _of_lists(self, late: Mapping[str, Mapping[Exchanged, str]]) -> Iterator[_Edge]:
-        """Yield the order that the lists give: of appends, before a read what it has, after it what it lacks.
+        """Yield the order that the lists give: a read comes after the appends that it shows and before all others.
 
-        `late`: who appended to a list what is not in what anybody read of it, with the first such value.
+        `late` has, by path, the transactions with appends that nobody read, each with the first such value.
         """
         following = {path: [*self._appended(path, read.values)] for path, read in self.longest.items()}
         for path, appended in following.items():
@@ -216,9 +217,9 @@ class _Lists:
 
 
 def _to_others(path: str, by: Exchanged, late: Mapping[Exchanged, str], circular: list[Exchanged]) -> Iterator[_Edge]:
-    """Yield the order of one that read a whole list and appended late, and of the others that did so.
+    """Yield the edges of a transaction that read all that anybody read of a list, and appended to it late.
 
-    Two that did both come before each other, so that those after them need no edges but to these two.
+    Two such transactions come before each other, so later ones need edges to these two only.
     """
     for writer in late if len(circular) < 2 else circular:
         yield by, writer, _without(path, late[writer], by, writer)
@@ -246,7 +247,7 @@ def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
 def _of_time(transactions: list[Exchanged], are_reads_timed: bool, error: int) -> Iterator[_Edge]:
     """Yield the edges of real time to transactions that write, or to all; an answer may have come `error` ns later.
 
-    A moment, which each answer is before, is an edge for many.
+    Moments, one for each answer, are nodes too: they stand for an edge from each earlier answer to each later request.
     """
     moments: list[tuple[int, bool, Exchanged]] = []
     for each in transactions:

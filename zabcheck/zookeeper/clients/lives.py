@@ -1,4 +1,4 @@
-"""Promises about lives: of sessions, of the nodes that end with them, and of those that the service deletes."""
+"""Promises about the lifetime of sessions, of ephemeral nodes, and of nodes that the service deletes by itself."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _MS = 1_000_000
 
 @dataclass(slots=True)
 class Life:
-    """A session: its connections, the operation that closed it, and the one that created each of its nodes."""
+    """A session: its connections, the operation that closed it, and those that created its ephemeral nodes."""
 
     connections: list[Connection] = field(default_factory=list)
     closed: Exchanged | None = None
@@ -30,7 +30,7 @@ class Life:
 
 @lru_cache(maxsize=1)
 def lives_of(exchange: Exchange) -> dict[str, Life]:
-    """Return the sessions of a history, as far as they wrote or connected. O(operations)."""
+    """Return the sessions that connected or wrote. O(operations)."""
     lives: dict[str, Life] = defaultdict(Life)
     for connection in exchange.connections.values():
         if connection.session != NOBODY:
@@ -49,7 +49,7 @@ def lives_of(exchange: Exchange) -> dict[str, Life]:
 
 @lru_cache(maxsize=1)
 def _deleted(exchange: Exchange) -> dict[str, int]:
-    """Return the paths that some request may have deleted, with the first zxid at which it may have."""
+    """Return the paths that some request may have deleted, with the lowest zxid at which one may have."""
     writes = (each for each in exchange.writes if each.is_done or not each.is_known)
     deleted: dict[str, int] = {}
     for write in writes:
@@ -60,7 +60,7 @@ def _deleted(exchange: Exchange) -> dict[str, int]:
 
 
 def _may_be_deleted(deleted: Mapping[str, int], path: str, zxid: int) -> bool:
-    """Return True if a request may have deleted the node before it was gone, as of this zxid."""
+    """Return True if a request may have deleted the node by this zxid."""
     return path in deleted and deleted[path] <= zxid
 
 
@@ -85,19 +85,19 @@ def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[Go
 
 
 def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for nodes of sessions that had ended: by the zxid of their close, or since other nodes of them were gone."""
+    """Look for nodes of sessions that had ended: they were closed, or another of their nodes was gone already."""
     nodes_after_ends(exchange, tree, first_gone(exchange, tree), found)
 
 
 def first_gone(exchange: Exchange, tree: Tree) -> dict[str, GoneNode]:
-    """Return for each session that was not closed the node that was seen gone as of the least zxid, if there is one."""
+    """Return for each session the node that was seen gone as of the lowest zxid, if there is one."""
     deleted = _deleted(exchange)
     found = ((session, [*_vanished(life, tree, deleted)]) for session, life in lives_of(exchange).items())
     return {session: min(gone, key=_PLACE) for session, gone in found if gone}
 
 
 def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode], found: Found) -> None:
-    """Look for nodes of sessions that were closed, or nodes of which were `gone`."""
+    """Look for nodes of sessions that were closed, or had lost a node of theirs by `gone`."""
     lives = lives_of(exchange)
     ends: dict[str, tuple[int, Exchanged]] = {}
     for session, life in lives.items():
@@ -116,7 +116,7 @@ def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode
 
 
 def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for nodes that were gone while their session lived on, and that nobody deleted."""
+    """Look for nodes that were gone while their session lived on, though nobody had deleted them."""
     deleted = _deleted(exchange)
     for session, life in sorted(lives_of(exchange).items()):
         found.case(len(life.ephemerals))
@@ -130,7 +130,7 @@ def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at the session that each connection was given, and at what came of a session after its end."""
+    """Check the session that each connection was given, and that no session is used after its end."""
     known = _Sessions(exchange)
     for connection in exchange.connections.values():
         if connection.connected is not None:
@@ -140,7 +140,7 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 class _Sessions:
-    """The facts about sessions that the connections so far have told."""
+    """The facts about sessions that are known from the connections so far."""
 
     def __init__(self, exchange: Exchange) -> None:
         closes = [each for each in exchange.writes if each.request.op == "closeSession"]
@@ -150,10 +150,10 @@ class _Sessions:
         self._holders: dict[str, int] = {}
         """By session: the client that has it."""
         self._ended: dict[str, Connection | Exchanged] = {}
-        """By session: what tells of its end."""
+        """By session: the evidence that it has ended."""
         self._timeouts: dict[str, int] = {}
         self._heard: dict[str, tuple[int, Exchanged]] = {}
-        """By session: when the last request that was answered was sent."""
+        """By session: the time, in ns, at which its last answered request was sent, and that request."""
 
     def judge(self, connection: Connection, given: Connected, found: Found) -> None:
         """Judge whether a connection was given the session that it asked for, or a new one."""
@@ -195,7 +195,7 @@ class _Sessions:
             found.breach(0, text, operation, connection.connect, told)
 
     def learn(self, connection: Connection, given: Connected) -> None:
-        """Take in what a connection tells of its session."""
+        """Take in the facts that a connection shows of its session."""
         if given.session != NOBODY:
             self._holders[given.session] = connection.client
             self._timeouts[given.session] = given.timeout
@@ -221,7 +221,7 @@ def _answered_without_a_session(connection: Connection, found: Found) -> None:
 
 
 def is_deleted_by_the_service(effect: Effect) -> bool:
-    """Return True if a container or a node with a time to live is created."""
+    """Return True if this creates a container or a node with a time to live."""
     return effect.op == "create" and bool(effect.mode) and not {"container", "ttl"}.isdisjoint(effect.mode)
 
 

@@ -1,9 +1,9 @@
 """The least part of a history that breaks a promise in the same way: with the same witness.
 
-A request goes with its answer, and a connection with the answer to it; the header stays, so no more is known of what
-was left out than before. A part in which the same records break the promise proves no more than the whole history, and
-can be read. As a rule the witness and its connections are enough, so larger parts are tried only after smaller ones:
-the witness, then all about its nodes and those beside them, then all of its clients, then everything.
+A request goes with its answer, and a connection with the answer to it. The header stays, so its claims of completeness
+do not hold for the part: it proves no more than the whole history, but it is short enough to read. As a rule the
+witness and its connections are enough, so larger parts are tried only after smaller ones: the witness; everything about
+its nodes and their parents and siblings; everything of its clients; all.
 """
 
 from collections import Counter
@@ -33,9 +33,9 @@ from zabcheck.zookeeper.clients.tree import parent
 from zabcheck.zookeeper.leaving_out import leave_out_parts
 
 SECONDS = 10.0
-"""CPU seconds that the broken promises of a history are worth together; most take a hundredth of one."""
+"""CPU seconds that are spent on the broken promises of a history together; most take a hundredth of one."""
 MOST_LINES = 100_000
-"""The longest part that is judged."""
+"""The number of lines of the longest part that is judged."""
 
 
 class Numbered(NamedTuple):
@@ -46,7 +46,7 @@ class Numbered(NamedTuple):
 
 
 class Least(NamedTuple):
-    """The least part that was found: its header, the lines after it, and whether not one of them can be left out."""
+    """The least part that was found: its header, and the lines after it; `is_minimal` if each of them is needed."""
 
     header: HistoryHeader
     lines: tuple[Numbered, ...]
@@ -61,7 +61,7 @@ class Least(NamedTuple):
 
 _Value = tuple[str | None, str | Data | None]
 _Unit = list[Numbered]
-"""Lines that stay or go together: a request and its answer, a connection and the answer to it, or one of the others."""
+"""Lines that stay or go together: a request and its answer, a connection and the answer to it, or another line."""
 
 
 def least(
@@ -69,8 +69,8 @@ def least(
 ) -> Least | None:
     """Return the least part of a whole history by which each of these promises has this breach.
 
-    None if no part of at most `MOST_LINES` lines has it. `lines` are gone through four times at most, once for each
-    extent; after `seconds` of CPU time the best part so far is returned: a judgement that has begun is ended.
+    None if no part of at most `MOST_LINES` lines has it. `lines` are read at most four times, once for each extent.
+    After `seconds` of CPU time, when the running judgement has ended, the best part so far is returned.
     """
     until = process_time() + seconds
     for extent in _WHOLE_NODES if _are_searched(promises) else _EXTENTS:
@@ -114,7 +114,8 @@ def _extent_of_all(breach: Breach) -> Callable[[_Unit], bool]:
 
 
 _EXTENTS = (_extent_of_witness, _extent_of_nodes, _extent_of_clients, _extent_of_all)
-"""Each returns, for a breach, a function that is True for the lines in it besides the witness; the smallest first."""
+"""The extents, the smallest first: each function returns, for a breach, the test for the lines that it has besides the
+witness."""
 
 
 _WHOLE_NODES = (_extent_of_nodes, _extent_of_all)
@@ -126,7 +127,7 @@ def _connections(breach: Breach) -> set[int]:
 
 
 class _Shortest:
-    """The shortest part so far of one extent of a history."""
+    """The shortest part so far within one extent of a history."""
 
     def __init__(
         self,
@@ -144,11 +145,11 @@ class _Shortest:
         self._writers = Counter(each for unit in self._units for each in _written(unit))
 
     def breaks(self) -> bool:
-        """Return True if all of the extent has the breach."""
+        """Return True if the whole extent has the breach."""
         return self._header is not None and self._shows(self._units)
 
     def least(self) -> Least:
-        """Leave out what can be."""
+        """Leave out all lines that can be left out."""
 
         def shown(start: int, end: int) -> bool:
             left = [*self._units[:start], *self._units[end:]]
@@ -162,7 +163,7 @@ class _Shortest:
         return Least(self._header, tuple(_in_order(self._units)), self.more())
 
     def _shows(self, units: Sequence[_Unit]) -> bool:
-        """Return True if these lines have the breach, as the one that is told."""
+        """Return True if these lines have this very breach as the least one of each promise."""
         assert self._header is not None
         if self._is_searched and not self._has_writers(units):
             return False
@@ -174,9 +175,10 @@ class _Shortest:
         return all(each.breach == self._breach for each in judgements)
 
     def _has_writers(self, units: Sequence[_Unit]) -> bool:
-        """Return True if all writes of each value that is read are there: without one of them an order may be lacking.
+        """Return True if all writes of each value that is read are there.
 
-        What a search for an order finds is no proof by its witness alone, so only what makes orders fewer is left out.
+        That no order exists is not proved by the witness alone: without a write, orders may be missing that the whole
+        history allows.
         """
         writers = Counter(each for unit in units for each in _written(unit))
         return all(writers[each] == self._writers[each] for unit in units for each in _read(unit))
@@ -189,7 +191,7 @@ def _written(unit: _Unit) -> Iterator[_Value]:
 
 
 def _read(unit: _Unit) -> Iterator[_Value]:
-    """Yield what a register was found, or expected, to have."""
+    """Yield the values that a register was found, or expected, to have."""
     request, answer = unit[0].line, unit[-1].line
     if isinstance(request, Request) and request.expects is not None:
         yield request.path, request.expects
@@ -200,7 +202,7 @@ def _read(unit: _Unit) -> Iterator[_Value]:
 def _units(
     lines: Iterable[HistoryLine], witness: Collection[Record | InitialNode], is_in: Callable[[_Unit], bool]
 ) -> tuple[HistoryHeader | None, list[_Unit]]:
-    """Return the header and what is in an extent, the witness too; no header if that is longer than `MOST_LINES`."""
+    """Return the header and the units of an extent with the witness; no header if they exceed `MOST_LINES` lines."""
     header: HistoryHeader | None = None
     found: list[_Unit] = []
     open_: dict[tuple[int, object], _Unit] = {}

@@ -1,4 +1,4 @@
-"""Promises about orders: of answers, of views, of writes, and of what was answered before something was asked."""
+"""Promises about orders: of the answers on a connection, of views, of writes, and in real time."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from zabcheck.zookeeper.wire.zxids import shown
 TIMELY = (*READS, "multiRead")
 """The reads that timeliness is about."""
 TIME = itemgetter(0)
-"""Orders operations by the time that stands with each."""
+"""The key that orders pairs of a time and an operation."""
 
 
 def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -29,9 +29,9 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def _order_of_answers(connection: Connection, found: Found) -> None:
-    """Tell answers that came before one to an earlier request, or after the session was closed.
+    """Note each answer that came before the one to an earlier request, or after the session was closed.
 
-    An error that leaves the outcome open is no answer: the client gave up, and did not wait.
+    An error that leaves the outcome open does not count as an answer: the client gave up and did not wait.
     """
     waiting: Exchanged | None = None
     latest: Exchanged | None = None
@@ -67,7 +67,7 @@ def _answered(operation: Exchanged) -> str:
 
 
 def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at the zxids of the answers of each connection, in the order in which they came."""
+    """Look for a zxid that is lower than that of an earlier answer on the same connection."""
     for connection in exchange.connections.values():
         if not connection.answers:
             continue
@@ -88,9 +88,9 @@ def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the first answers after a session was resumed with the last zxid that it had seen.
+    """Compare the answers after a session was resumed with the highest zxid that it had seen by then.
 
-    What another connection of it, still open, is answered later says nothing of this one.
+    Later answers on another connection of the session, which may still be open, do not count.
     """
     for connection in exchange.connections.values():
         answers, before = connection.answers, connection.seen_before
@@ -118,7 +118,8 @@ def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
 def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxid of each read with those of the writes that its session had sent before it.
 
-    Those of its own connection count, and what others of the session had been told when that was asked for.
+    The writes of its own connection count, and those that other connections of the session knew to be done when this
+    one was asked for.
     """
     latest: dict[Connection, Exchanged | None] = {}
     stale: list[tuple[Exchanged, Exchanged]] = []
@@ -146,7 +147,7 @@ def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for a node that was read, on the connection of a write, as it was before that."""
+    """Look for reads, after a write on the same connection, that show its node as it was before."""
     for conflict in tree.conflicts:
         change, stale = conflict.change.by, conflict.stale.by
         if not (conflict.change.is_change and isinstance(change, Exchanged) and isinstance(stale, Exchanged)):
@@ -160,7 +161,7 @@ def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the zxids of each session's writes, and look for those of unknown outcome where they must not be."""
+    """Compare the zxids of each session's writes, and look for writes of unknown outcome that are out of order."""
     order_of_zxids(exchange, tree, found)
     given_up = [*given_up_in(exchange)]
     found.case(len(given_up))
@@ -184,9 +185,9 @@ def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 class GivenUp(NamedTuple):
-    """A write of unknown outcome, and the next one of its session that was done.
+    """A write of unknown outcome, and the next write of its session that was done.
 
-    `least` is the highest zxid that its connection had told before it was sent.
+    `least` is the highest zxid of the answers on its connection before it was sent.
     """
 
     unknown: Exchanged
@@ -195,7 +196,7 @@ class GivenUp(NamedTuple):
 
 
 def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for writes of unknown outcome that took effect where they must not, or were passed over."""
+    """Look for writes of unknown outcome that took effect too late, or were skipped."""
     elsewhere = [each.unknown for each in given_up if each.unknown.connection is not each.later.connection]
     effects = [effect for unknown in elsewhere for effect in effects_of(unknown)]
     shown_to = tree.with_content({(each.path, each.content): [] for each in effects if each.content is not None})
@@ -208,7 +209,7 @@ def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: T
 
 @lru_cache(maxsize=1)
 def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
-    """Return the writes by what they write."""
+    """Return the writes by path and content."""
     writers: dict[tuple[str, Content], list[Exchanged]] = defaultdict(list)
     for operation in exchange.writes:
         for effect in effects_of(operation):
@@ -218,7 +219,7 @@ def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
 
 
 def given_up_in(exchange: Exchange) -> Iterator[GivenUp]:
-    """Yield each write of unknown outcome with the next one of its session that was done. O(log) time for each."""
+    """Yield each write of unknown outcome with the next write of its session that was done. O(log answers) each."""
     waiting: dict[Sender, list[Exchanged]] = defaultdict(list)
     views: dict[Connection, _View] = {}
     for operation in exchange.writes:
@@ -236,20 +237,20 @@ def given_up_in(exchange: Exchange) -> Iterator[GivenUp]:
 
 
 class _View:
-    """The highest zxid that a connection had told at any place in its stream."""
+    """The highest zxid of the answers on a connection up to any place in its stream."""
 
     def __init__(self, connection: Connection) -> None:
         self._places = [answer.answered or 0 for answer in connection.answers]
         self._highest = [*accumulate((answer.zxid for answer in connection.answers), max)]
 
     def before(self, place: int) -> int:
-        """Return that of all answers before a place; 0 if there is none."""
+        """Return the highest zxid of the answers before a place; 0 if there is none."""
         number = bisect_left(self._places, place)
         return self._highest[number - 1] if number else 0
 
 
 def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Tell a write that was passed over: a later one on its connection was done, and its node has not changed."""
+    """Note a write that was skipped: a later one on its connection was done, and its node has not changed."""
     unknown, later, least = given_up
     for effect in effects_of(unknown):
         if effect.op != "setData" or effect.version >= 0 or unknown.request.op == "multi":
@@ -264,9 +265,9 @@ def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: F
 
 
 def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, shown_to: Sightings, found: Found) -> None:
-    """Tell a write that took effect after a later one of its session, on another connection.
+    """Note a write that took effect after a later one of its session, on another connection.
 
-    Its data proves that it did only if nobody else can have written the same.
+    Its data proves that only if nobody else can have written the same.
     """
     unknown, later, _ = given_up
     for effect in effects_of(unknown):
@@ -288,7 +289,7 @@ def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, show
 
 
 class Earlier(NamedTuple):
-    """An operation, and of those answered before it was sent the ones with the highest zxid: of all, and of writes."""
+    """An operation, and two of those answered before it was sent: with the highest zxid of all, and of the writes."""
 
     operation: Exchanged
     any: Exchanged | None
@@ -297,9 +298,9 @@ class Earlier(NamedTuple):
 
 @lru_cache(maxsize=1)
 def in_real_time(exchange: Exchange) -> list[Earlier]:
-    """Return each write that was done, and each sync, that is known to have been sent after another was answered.
+    """Return each sync, and each write that was done, if it is known to have been sent after another was answered.
 
-    O(operations · log).
+    O(operations · log operations).
     """
     return [*_by_clock(exchange), *_told(exchange)]
 
@@ -324,7 +325,7 @@ Timed = tuple[int, Exchanged]
 
 @lru_cache(maxsize=1)
 def _answered_by_clock(exchange: Exchange) -> list[Timed]:
-    """Return what was answered, and when at the latest, in order."""
+    """Return the operations that were answered, in the order of the latest time at which each can have been."""
     told = [
         (each.answer.time + exchange.header.clock_error, each)
         for each in exchange.operations
@@ -336,9 +337,9 @@ def _answered_by_clock(exchange: Exchange) -> list[Timed]:
 def merged(
     asked: Iterable[Timed], told: Sequence[Timed], best: Exchanged | None = None, best_write: Exchanged | None = None
 ) -> Iterator[Earlier]:
-    """Yield for each operation of `asked` the best of `told` before. Both are in order.
+    """Yield each operation of `asked` with those of `told` before it that have the highest zxids. Both are in order.
 
-    `best` and `best_write` are the best of what was told before all of these.
+    `best` and `best_write` are those with the highest zxids that were told before all of these.
     """
     place = 0
     for sent, operation in asked:
@@ -353,7 +354,7 @@ def merged(
 
 
 def _told(exchange: Exchange) -> Iterator[Earlier]:
-    """Yield what clients told each other, where it is clear of which requests: not of a number that was used again."""
+    """Yield the orders that messages between clients imply, if the numbers of both requests were used only once."""
     if not exchange.told:
         return
     named = numbered_once(exchange.operations)
@@ -376,13 +377,13 @@ def earlier(operation: Exchanged, answered: Exchanged) -> Earlier:
 
 
 def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the zxids of writes with each other, and with those of all that was answered before they were sent."""
+    """Compare the zxids of writes with each other, and with those of the answers that came before they were sent."""
     zxids_of_their_own(exchange, tree, found)
     writes_in_real_time(in_real_time(exchange), found)
 
 
 def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for writes that have one zxid."""
+    """Look for two writes with the same zxid."""
     holders: dict[int, Exchanged] = {}
     for operation in exchange.done:
         other = holders.setdefault(operation.zxid, operation)
@@ -396,7 +397,7 @@ def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def writes_in_real_time(known: Iterable[Earlier], found: Found) -> None:
-    """Compare the zxid of each write with that of what was answered before it was sent."""
+    """Compare the zxid of each write with the highest of the answers that came before it was sent."""
     for earlier in known:
         write, before = earlier.operation, earlier.any
         if before is None or not (write.is_write and write.is_done and write.zxid):
@@ -416,7 +417,7 @@ def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
-    """Compare the zxid of each sync with that of what was answered before it was sent."""
+    """Compare the zxid of each sync with the highest of the writes that were answered before it was sent."""
     for earlier in known:
         if earlier.operation.request.op != "sync" or earlier.write is None or not earlier.operation.zxid:
             continue
@@ -454,7 +455,7 @@ def reads_by_clock(operations: Iterable[Exchanged]) -> list[Timed]:
 
 
 def times_of_reads_and_writes(exchange: Exchange) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return when reads were answered, and when at the latest writes were, each with its zxid; none without a clock."""
+    """Return the times and zxids of reads, and those of writes with the latest possible times; none without a clock."""
     if exchange.header.clock != "one":
         return [], []
     reads = [(time, each.zxid) for time, each in reads_by_clock(exchange.operations)]
@@ -462,12 +463,12 @@ def times_of_reads_and_writes(exchange: Exchange) -> tuple[list[tuple[int, int]]
 
 
 def greatest_age(reads: Iterable[tuple[int, int]], writes: Iterable[tuple[int, int]]) -> int | None:
-    """Return for how long at most a read missed a write that had been answered; None without a read or without a write.
+    """Return the longest time, in ns, for which a read missed a write that had been answered.
 
-    Both are times of answers with zxids. O(n log n).
+    None without a read or without a write. Both are pairs of the time of the answer, in ns, and the zxid. O(n log n).
     """
     times: list[int] = []
-    zxids: list[int] = []  # of those writes alone that were answered before all with a higher zxid
+    zxids: list[int] = []  # only of writes that were answered before all writes with a higher zxid
     for time, zxid in sorted(writes):
         if not zxids or zxid > zxids[-1]:
             times.append(time)

@@ -1,8 +1,8 @@
-"""Histories of clients as Parquet: a row for each line, in the order of the file, which `seq` numbers.
+"""Histories of clients as Parquet: a row for each line, in the order of the file; `seq` numbers them.
 
-Fields that most lines have, and those of a Stat, have a column of their own, so that tools can select by them, and the
+Fields that most lines have, and those of a Stat, have columns of their own, so that tools can select by them, and the
 checker can compare whole columns; `rest` has all others as a JSON object. The fields of a Stat have the names that
-ZooKeeper's own shell gives them. A row is read as the line that it was made of.
+ZooKeeper's own shell gives them. Reading a row gives the line that it was made from.
 
 Needs pyarrow: the extra `parquet`.
 """
@@ -34,7 +34,7 @@ COLUMNS = {
     "data": pa.string(),
     "error": pa.string(),
 }
-"""The columns that are fields of a line; several modes are divided by spaces, and data that is no text is in `rest`."""
+"""The columns that are fields of a line. Several modes are separated by spaces; data that is not text is in `rest`."""
 STAT = {
     "czxid": "czxid",
     "mzxid": "mzxid",
@@ -66,18 +66,18 @@ _READ = pa.schema(
         if field.name != "seq"
     ]
 )
-"""The columns that a line is made of."""
+"""The columns that a line is made from."""
 BATCH = 1 << 16
 """Rows that are read or written at once."""
 _FEW = 50
-"""Rows of which each is made a line by itself: to compare them as columns would load pandas, if that is there."""
+"""The number of rows below which each is made a line by itself: working in columns loads pandas, if it is installed."""
 
 _encode = msgspec.json.Encoder().encode
 _fields = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def dump(lines: Iterable[HistoryLine], target: BinaryIO) -> None:
-    """Write the lines of a history. O(lines) time, O(1) memory."""
+    """Write the lines of a history as Parquet. O(lines) time, O(1) memory."""
     with pq.ParquetWriter(target, SCHEMA, compression="zstd", use_dictionary=_STRINGS) as writer:
         numbers = count()
         for some in _batches(lines):
@@ -110,12 +110,12 @@ def _row(line: HistoryLine) -> dict[str, Any]:
 
 
 def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
-    """Yield the lines of a file, each valid by itself. HistoryError, with name, line and field, if it is no history."""
+    """Yield the lines of a file, each valid by itself. HistoryError, with name, line and field, for anything else."""
     return chain.from_iterable(blocks(source, name))
 
 
 def blocks(source: BinaryIO, name: str, groups: Sequence[int] | None = None) -> Iterator[list[HistoryLine]]:
-    """Yield the lines as `load` does, many at once, or those of some row groups. HistoryError as for `load`."""
+    """Yield the lines of a file, or of some row groups, in lists. HistoryError as for `load`."""
     number = 0
     for batch in batches(source, name, groups):
         yield lines_of(batch, name, number)
@@ -123,9 +123,9 @@ def blocks(source: BinaryIO, name: str, groups: Sequence[int] | None = None) -> 
 
 
 def batches(source: BinaryIO, name: str, groups: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file, or of some row groups, many at once, without `seq`. HistoryError, if it is no history.
+    """Yield the rows of a file, or of some row groups, in batches without `seq`. HistoryError if it is not a history.
 
-    Columns of strings come as dictionaries, but for `rest`.
+    Columns of strings, except `rest`, are dictionaries.
     """
     try:
         found = pq.read_metadata(source)
@@ -155,7 +155,7 @@ def row_groups(source: BinaryIO, name: str) -> int:
 
 
 def lines_of(batch: pa.RecordBatch, name: str, before: int) -> list[HistoryLine]:
-    """Return rows, which follow `before` others, as lines. HistoryError, with its number, at the first that is none."""
+    """Return rows, which follow `before` others, as lines. HistoryError, with its number, at the first bad row."""
     try:
         return decoded_lines(_text(batch), name, before)
     except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -178,17 +178,17 @@ def _text(batch: pa.RecordBatch) -> bytes:
 
 
 def _joined(*texts: pa.Array | str) -> pa.Array:
-    """Return texts one after the other, in each row; null is the empty text."""
+    """Concatenate texts, row by row; null counts as the empty text."""
     return pc.binary_join_element_wise(*texts, "", null_handling="replace")
 
 
 def _begun(text: pa.Array, begin: str) -> pa.Array:
-    """Return texts with another first character."""
+    """Replace the first character of each text by `begin`."""
     return pc.binary_replace_slice(text.cast(pa.binary()), 0, 1, begin.encode()).cast(pa.string())
 
 
 def _field(name: str, column: pa.Array) -> pa.Array:
-    """Return a field of each row as JSON, after a comma; null where there is none. Equal values are made once."""
+    """Return a field of each row as JSON, after a comma; null where there is none. Equal values are encoded once."""
     if column.null_count == len(column):
         return pa.nulls(len(column), pa.string())
     if isinstance(column, pa.DictionaryArray) and len(column.dictionary) > len(column):

@@ -31,7 +31,7 @@ from zabcheck.zookeeper.wire.zxids import shown
 AROUND = 6
 """The most records that are shown beside the witness."""
 IN_REAL_TIME = ("linearizable writes", "sync", "timeliness", "session", "one order", "containers and TTL")
-"""The promises that say something of times."""
+"""The promises that are about times."""
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "µs"), (1, "ns"))
 
@@ -39,7 +39,7 @@ Sign = Literal["write", "read", "refused", "unknown", "event", "node", "connecti
 
 
 class Line(NamedTuple):
-    """A line in a row between two places of the axis; without an end it goes on to the edge."""
+    """A line in a row between two places of the axis; without an end it extends to the edge."""
 
     since: int
     until: int | None
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a lane: a sign at a place of the axis, a line, and the mark of the witness if it belongs to it."""
+    """A row of a lane: a sign at a place of the axis, a line, and, if it belongs to the witness, its mark there."""
 
     text: str
     sign: Sign
@@ -87,7 +87,7 @@ class _Link:
 
 @dataclass(slots=True, eq=False)
 class _Item:
-    """A request and its answer, or an event, or a node of the start. `reached` is what its connection had seen."""
+    """A request and its answer, an event, or an initial node. `reached` is the highest zxid its connection had seen."""
 
     number: int
     reached: int
@@ -110,7 +110,7 @@ class _Item:
 
     @property
     def zxid(self) -> int:
-        """The zxid as of which it is, as far as it is told; 0 if it is not."""
+        """The zxid as of which it is; 0 if that is unknown."""
         told = self.answer if self.other is None else self.other
         return max(0, told.zxid) if told is not None else 0
 
@@ -134,7 +134,7 @@ class _Item:
     def sees(self, items: "Sequence[_Item]" = ()) -> int:
         """Return the zxid of the state that a read shows; 0 if it shows none.
 
-        That is the state of the children if it lists them, or if of `items` only writes of children are about them.
+        That is the state of the children if the read lists them, or if `items` have writes of children only.
         """
         if self.sign != "read" or self.answer is None or self.answer.stat is None or self.request is None:
             return 0
@@ -147,7 +147,7 @@ class _Item:
 
 @dataclass
 class _Found:
-    """The records of a history that may be drawn of a breach, by one pass over its lines."""
+    """The records of a history that may be drawn for a breach, collected in one pass over its lines."""
 
     witness: tuple[Record | InitialNode, ...]
     links: dict[int, _Link] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class _Found:
     is_timed: bool = False
     """True if all times are of one clock."""
     are_times_numbers: bool = False
-    """True if times are numbers of operations, as of Jepsen."""
+    """True if times are numbers of operations, as in histories of Jepsen."""
 
     def __post_init__(self) -> None:
         records = [each for each in self.witness if isinstance(each, Record)]
@@ -188,7 +188,7 @@ class _Found:
                     self.items.append(_Item(number, 0, other=line))
 
     def _is_near(self, line: Request | Answer) -> bool:
-        """Return True if a request is of the witness, or about its paths."""
+        """Return True if a request or answer belongs to the witness, or a request is about its paths."""
         if line.connection in self._connections and line in self.witness:
             return True
         return isinstance(line, Request) and any(path in self._paths for path in paths_of(line))
@@ -208,7 +208,7 @@ class _Found:
             self._reached[line.connection] = line.zxid
 
     def near(self) -> list[_Item]:
-        """Return the witness and what is nearest to it: changes and events first, then what was read there."""
+        """Return the items of the witness and those nearest to it: changes and events first, then reads."""
         mine = [each for each in self.items if self.is_of_witness(each.records)]
         places = [place for each in mine for place in (each.place, each.sees()) if place]
         least, most = min(places, default=0), max(places, default=0)
@@ -240,7 +240,7 @@ def paths_of(record: HistoryLine | Record) -> Iterator[str]:
 
 
 def pictures(lines: Iterable[HistoryLine], breach: Breach, promises: Sequence[str]) -> list[Picture]:
-    """Return a picture along the zxids, and one in real time if a promise is about it; none of what has neither.
+    """Return a picture along the zxids, and one in real time if a promise is about that; empty ones are left out.
 
     O(lines) time.
     """
@@ -278,7 +278,7 @@ class _Marked(NamedTuple):
 
 
 def _marked(records: Sequence[Record | InitialNode | None], marks: dict[Record | InitialNode, str]) -> _Marked:
-    """Return the mark of the first of these records that has one; the last mark is that of what is wrong."""
+    """Return the mark of the first of these records that has one; it is wrong if it is the last of all marks."""
     mark = next((marks[each] for each in records if each in marks), "")
     return _Marked(mark, bool(mark) and mark == [*marks.values()][-1])
 
@@ -319,7 +319,7 @@ def _title(found: _Found, client: int, connections: Sequence[int]) -> str:
 def _with_connections(
     found: _Found, by_connection: dict[int, list[Row]], marks: dict[Record | InitialNode, str]
 ) -> Iterator[Row]:
-    """Yield the rows of a client, each connection before what was exchanged on it."""
+    """Yield the rows of a client: each connection, followed by its requests and events."""
     for connection, rows in sorted(by_connection.items()):
         if connection >= 0:
             link = found.links[connection]
@@ -355,7 +355,7 @@ def _text(item: _Item) -> str:
 
 
 def _line(item: _Item, items: Sequence[_Item], found: _Found) -> Line | None:
-    """Return the line of a watch to its event, from the state that a read shows, or of a write that may come yet."""
+    """Return the line of a watch to its event, of a read from the state it shows, or of a write of unknown outcome."""
     if item.sign == "unknown":
         return Line(item.place, None, "unknown")
     asked = item.request
@@ -367,7 +367,7 @@ def _line(item: _Item, items: Sequence[_Item], found: _Found) -> Line | None:
 
 
 def _end_of_watch(item: _Item, asked: Request, items: Sequence[_Item], found: _Found) -> int | None:
-    """Return where the first event of a watch is, or where its connection is lost; None if neither is drawn."""
+    """Return the place of the first event of a watch, or that where its connection is lost; None if it has neither."""
     for each in items:
         if each.number > item.number and isinstance(each.other, WatchEvent):
             event = each.other
@@ -383,7 +383,7 @@ def _end_of_watch(item: _Item, asked: Request, items: Sequence[_Item], found: _F
 
 
 def _in_real_time(found: _Found, marks: dict[Record | InitialNode, str]) -> Picture:
-    """Draw the witness from when it was sent to when it was answered."""
+    """Draw each record of the witness from the time it was sent to the time it was answered."""
     rows: list[tuple[int, Row]] = []
     for item in found.items:
         if found.is_of_witness(item.records):

@@ -1,4 +1,4 @@
-"""A promise to clients, and what is found of it in a history."""
+"""A promise to clients, and the findings on it in a history."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -30,14 +30,14 @@ class Breach(NamedTuple):
 
 
 def _place(record: Record | InitialNode) -> tuple[int, int, int, str]:
-    """Return the place of a record, as far as it does not depend on the order in which histories are written."""
+    """Return a key that orders records, whatever the order in which sessions are mixed in a file."""
     if isinstance(record, InitialNode):
         return 0, 0, 0, record.path
     return record.connection, record.time or 0, getattr(record, "xid", 0), type(record).__name__
 
 
 class Linearizability(NamedTuple):
-    """An answer to the question whether reads are linearizable, which is not promised; None if the search gave up.
+    """Evidence on whether reads are linearizable, which is not promised; `holds` is None if the search gave up.
 
     `witness` is the operation that shows that they are not.
     """
@@ -47,12 +47,12 @@ class Linearizability(NamedTuple):
 
 
 class Found:
-    """The cases of a promise in a history, and its breaches."""
+    """The findings on a promise in a history: the number of cases, and the breaches."""
 
     def __init__(self) -> None:
         self.cases = 0
         self.is_undecided = False
-        """True if a search was given up."""
+        """True if a search was given up, or an event may rightly be missing."""
         self.breaches: list[Breach] = []
         self.age: int | None = None
         """The longest time, in ns, for which a read missed a write; None if the promise is about something else."""
@@ -83,7 +83,7 @@ class Found:
 
 
 class Promise(NamedTuple):
-    """A promise, its source, and the function that looks at each of its cases."""
+    """A promise, its source, and the function that checks it on a history and adds to the findings."""
 
     name: str
     statement: str

@@ -1,6 +1,6 @@
-"""A proxy between clients and a service, which records what passes and changes no byte of it.
+"""A proxy between clients and a service, which records their messages and changes no byte of them.
 
-Each server has a port of the proxy's own. A connection that does not begin as a client's does, such as one with a
+The proxy has a port for each server. A connection that does not begin as a client's does, such as one with a
 four-letter word or with TLS, is passed on and not recorded.
 """
 
@@ -19,21 +19,21 @@ SERVERS = "/zookeeper/config"
 
 
 class Proxy:
-    """Listens at some addresses and passes on what comes to the server that belongs to each."""
+    """A proxy that listens at some addresses, and connects each client there with the server of that address."""
 
     def __init__(self, listen: Sequence[Target], to: Sequence[Target], write: Callable[[HistoryLine], None]) -> None:
-        """`write` gets each line but the end."""
+        """Make the proxy; `write` gets each line but the end."""
         self._pairs = [*zip(listen, to, strict=True)]
         self._write = write
         self._connections = 0
         self._clients: dict[str, int] = {}
         """The client of each session."""
         self.told_of_servers: dict[int, None] = {}
-        """The clients that have asked which servers there are: they may go to one of these directly."""
+        """The clients that have asked for the service's servers: they may connect to one of these directly."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, seconds: float | None, started: Callable[[list[int]], None]) -> None:
-        """Pass on for this number of seconds, or until it is cancelled. `started` gets the ports. OSError."""
+        """Serve for this number of seconds, or until cancelled. `started` gets the ports. OSError if one is taken."""
         self._write(HistoryHeader(version=1, clock="one"))
         servers = [await asyncio.start_server(partial(self._serve, to), *listen) for listen, to in self._pairs]
         started([server.sockets[0].getsockname()[1] for server in servers])
@@ -72,7 +72,7 @@ class Proxy:
             self._tasks.discard(task)
 
     def conversation(self, session: str, to: Target) -> Conversation:
-        """Begin a connection; who goes on with a session is the client that had it."""
+        """Begin a connection; one that resumes a session belongs to the client that had it."""
         self._connections += 1
         client = self._clients.get(session, self._connections)
         return Conversation(client, self._connections, to.name, self._write)
@@ -110,7 +110,7 @@ class _Passage:
 
 
 class _Frames:
-    """Takes bytes, and tells each message that is whole. Once one makes no sense, nothing more is told."""
+    """A splitter of bytes into messages: `tell` gets each whole one. After one that makes no sense it gets no more."""
 
     def __init__(self, tell: Callable[[bytes], None]) -> None:
         self._tell = tell

@@ -1,8 +1,8 @@
 """Records clients of its own: sessions that exercise each promise at a service, on the wire.
 
-One thread sends and reads for all sessions, so that the times of a history are of one order. Each session has its own
-connection, which it loses, resumes elsewhere with the watches that it had, leaves silent until the session expires, or
-closes. All nodes are below one node that is created for the history, and deleted at its end.
+One thread sends and reads for all sessions, so that all times of a history come from one clock. Each session has its
+own connection. It loses it, resumes elsewhere with the watches that it had, falls silent until it expires, or ends. All
+nodes are below one node that is created for the history, and deleted at its end.
 """
 
 import select
@@ -29,19 +29,19 @@ from zabcheck.zookeeper.wire import client as wire
 from zabcheck.zookeeper.wire.jute import JuteError
 
 PATIENCE = 5.0
-"""Seconds that an answer is waited for before the connection is given up."""
+"""Seconds to wait for an answer before the connection is given up."""
 _PAUSE = 0.001
-"""Seconds for which answers are waited for when no session may ask for more."""
+"""Seconds to wait for answers when no session may ask for more."""
 _SELDOM = 20
-"""Turns after which the slow reader takes in what has come: events and answers queue up at its server."""
+"""Turns after which the slow reader reads again: until then events and answers queue up at its server."""
 _TURN = 0.2
-"""Seconds after which those that wait for nothing are kept alive, while one waits."""
+"""Seconds after which the other sessions are kept alive while one waits."""
 TIMEOUT = 4000
 """The time-out that sessions ask for, in ms."""
 WINDOW = 30
-"""The most requests of a session that may be open."""
+"""The most requests of a session that may wait for an answer."""
 _LOOKED_FOR = 100
-"""The most nodes that are looked for in the end, of those that nobody deletes."""
+"""The most nodes, of those that nobody deletes, that are looked for in the end."""
 _REFUSALS = 5
 """The number of forbidden writes that are sent in the end."""
 _FAULTS = {"cut": 0.02, "close": 0.006, "move": 0.004, "silence": 0.0015}
@@ -62,7 +62,7 @@ class Target(NamedTuple):
 
 
 class NotServed(Exception):
-    """No server of the service gives a session."""
+    """No server of the service gives a session, or the first request fails."""
 
 
 class _Session:
@@ -87,7 +87,7 @@ class _Session:
         self.target: Target | None = None
         """The server to which it connected last."""
         self.former: _Session | None = None
-        """The connection that it has moved away from, which is still open."""
+        """The connection at the server that it has moved away from, as long as that is open."""
         self._forget()
 
     def _forget(self) -> None:
@@ -103,7 +103,7 @@ class _Session:
 
     @property
     def is_ready(self) -> bool:
-        """Return True if the server has given a session, and has set the watches that it had."""
+        """True if the server has given the session, and has set its watches again."""
         return self._is_answered and not self.is_ending and wire.SET_WATCHES not in self._asked
 
     @property
@@ -112,7 +112,7 @@ class _Session:
 
     @property
     def is_able(self) -> bool:
-        """Return True if it may connect, or ask for more."""
+        """True if it may connect, or send further requests."""
         return (self._socket is None or (len(self._asked) < WINDOW and self.is_ready)) and not self.is_silent
 
     @property
@@ -130,16 +130,16 @@ class _Session:
         return self._socket.fileno()
 
     def connect(self, target: Target) -> bool:
-        """Connect, with the session that there is. Return True if the server has given one."""
+        """Connect, and ask for the current session. Return True if the server gives one."""
         self.dial(target)
         return self.is_served()
 
     def is_served(self) -> bool:
-        """Wait until the server has given the session. Return False if there is no connection."""
+        """Wait until the server has given the session. Return False if the connection is gone."""
         return self.is_connected and self.wait(lambda: self.is_ready)
 
     def dial(self, target: Target) -> None:
-        """Connect, with the session that there is, and wait for nothing."""
+        """Connect, and ask for the current session, without waiting for the answer."""
         talk = self._recorder.conversation(self.number, target)
         self.target = target
         session = int(self.session, 16)
@@ -154,13 +154,13 @@ class _Session:
             self.lose()
 
     def move(self, target: Target) -> None:
-        """Connect elsewhere, with the session that there is, and keep the connection that there is open."""
+        """Connect elsewhere, ask for the current session there, and keep the current connection open."""
         if self.former is not None:
             self.former.lose()
         former = self.former = _Session(self.number, self._recorder)
         former._socket, former._talk, former._is_answered = self._socket, self._talk, self._is_answered
         former._received, former._asked, former._unsent = self._received, self._asked, self._unsent
-        former._xids = self._xids  # servers take two requests of a session with one number for the same
+        former._xids = self._xids  # servers take two requests of a session with one number to be the same
         former._last_sent = former._last_heard = monotonic()
         self._socket = self._talk = None
         self._is_answered = False
@@ -176,7 +176,7 @@ class _Session:
         return sent
 
     def flush(self) -> None:
-        """Hand over what is to be sent; the connection is given up if that fails."""
+        """Send the bytes that wait; give the connection up if that fails."""
         if self._socket is not None:
             message, self._unsent = self._unsent, bytearray()
             try:
@@ -185,7 +185,7 @@ class _Session:
                 self.lose()
 
     def send(self, part: wire.Part, xid: int | None = None) -> int:
-        """Send a request, with those that follow at once. Return its number, 0 if there is no connection."""
+        """Queue a request for the next `flush`. Return its number, 0 if there is no connection."""
         if self._socket is None:
             return 0
         if xid is None:
@@ -196,12 +196,12 @@ class _Session:
         return xid
 
     def stay(self) -> None:
-        """Send a ping if nothing was sent for long."""
+        """Send a ping if nothing was sent for a third of the time-out."""
         if self._is_answered and monotonic() > self._last_sent + TIMEOUT / 3000:
             self.send(wire.Part(wire.PING_TYPE, b""), wire.PING)
 
     def give_up_if_overdue(self) -> None:
-        """Give the connection up if it waits, and nothing has come for long."""
+        """Give the connection up if it has waited for an answer for `PATIENCE`."""
         if not self.is_able and monotonic() > self._last_heard + PATIENCE:
             self.lose("no answer in time")
 
@@ -222,7 +222,7 @@ class _Session:
         return True
 
     def settle(self) -> None:
-        """Wait until nothing is open."""
+        """Wait until no request is open."""
         self.wait(lambda: not self.open)
 
     def close(self) -> None:
@@ -231,7 +231,7 @@ class _Session:
         self.wait(lambda: not self.is_connected)
 
     def end(self) -> None:
-        """Ask for the end of the session, and wait for nothing."""
+        """Ask for the end of the session, without waiting for the answer."""
         self.is_ending = self.send(wire.close()) > 0
 
     def ask(self, part: wire.Part) -> Answer | None:
@@ -242,7 +242,7 @@ class _Session:
         return self._last_answer if self._last_answer is not None and self._last_answer.xid == xid else None
 
     def read(self) -> None:
-        """Take in what has come."""
+        """Receive bytes, and take the messages that are whole."""
         assert self._socket is not None
         try:
             part = self._socket.recv(1 << 16)
@@ -298,7 +298,7 @@ class _Session:
         self._is_answered = True
 
     def _watch(self, asked: Request, answer: Answer) -> None:
-        """Note a watch that an answer has set or taken away."""
+        """Note a watch that an answer has set or removed."""
         data, exist, child, persistent, recursive = self.watches
         if asked.path is None:
             return
@@ -324,7 +324,7 @@ class _Session:
             paths.pop(event.path, None)
 
     def lose(self, why: str = "") -> None:
-        """Give the connection up, and the one that it has moved away from."""
+        """Give the connection up, and the one from which it has moved."""
         if self.former is not None:
             self.former.lose(why)
             self.former = None
@@ -342,7 +342,7 @@ class _Session:
 
 
 class Recorder:
-    """Clients that ask a service at random, with the same requests and faults for the same seed."""
+    """Clients that send random requests to a service: the same requests and faults for the same seed."""
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class Recorder:
         faults: bool = True,
         disturbance: Disturbance | None = None,
     ) -> None:
-        """`write` gets each line but the end; the `disturbance` is of the servers."""
+        """Make the clients; `write` gets each line but the end, and `disturbance` acts on the servers."""
         self._targets = targets
         self._random = Random(seed)
         self._write = write
@@ -364,13 +364,13 @@ class Recorder:
         self.root = ""
         self._before: list[HistoryLine] = []
         self._versions: dict[str, int] = {}
-        """The versions of nodes as last heard of."""
+        """The versions of nodes, as the last answers showed them."""
         self._numbered: list[str] = []
-        """The sequential nodes that there may be."""
+        """The sequential nodes that were created and not deleted."""
         self._awaited: dict[tuple[int, int], _Session] = {}
-        """The writes, by client and number, of which another session is told when they are done."""
+        """By client and number of a write: the session that is told when it is done."""
         self._passing: list[str] = []
-        """Nodes that nobody deletes again: of sessions, containers, and those with a time to live."""
+        """The nodes that end by themselves: ephemerals, containers, and those with a time to live."""
         self._holding: dict[_Session, None] = {}
         """The connections that have something to send."""
         draws: dict[Callable[[_Session], Iterable[wire.Part]], int] = {
@@ -399,7 +399,7 @@ class Recorder:
         return Conversation(client, self._connections, target.name, self._record, keeps_data=True)
 
     def _record(self, line: HistoryLine) -> None:
-        """Write a line, after the header, which comes once the root is known."""
+        """Write a line, or keep it until the header is written, for which the root has to be known."""
         if self.root:
             self._write(line)
         else:
@@ -410,12 +410,12 @@ class Recorder:
         self._holding[session] = None
 
     def flush(self) -> None:
-        """Send all that is to be sent."""
+        """Send the bytes that wait, of all sessions."""
         while self._holding:
             self._holding.popitem()[0].flush()
 
     def learn(self, session: _Session, asked: Request, answer: Answer) -> None:
-        """Note what an answer tells of a node."""
+        """Note the facts about a node in an answer, and let the session go on that waits for it."""
         told = self._awaited.pop((session.number, asked.xid), None)
         if told is not None and not answer.error:
             self._sync_and_read(told)
@@ -428,7 +428,7 @@ class Recorder:
             self._numbered.append(answer.path)
 
     def begin(self) -> None:
-        """Create the node that the others are below, and write the header. NotServed."""
+        """Create the root of all nodes, and write the header. NotServed."""
         first = self._sessions[0]
         made = None
         if any(first.connect(target) for target in self._targets):
@@ -447,8 +447,8 @@ class Recorder:
     def run(self, requests: int, seconds: float, look: Callable[[], None] = lambda: None) -> None:
         """Send about this number of requests, for at most this number of seconds.
 
-        `look` is called between two steps and may raise KeyboardInterrupt. Within a step that would lose an answer that
-        was read, and the history would lack it.
+        `look` is called between two steps and may raise KeyboardInterrupt. Raised within a step, that could lose an
+        answer that was read, and is not in the history yet.
         """
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
@@ -461,7 +461,7 @@ class Recorder:
             self._read(0.0 if able else _PAUSE)
 
     def _read(self, seconds: float) -> None:
-        """Read for each session, but seldom for the last, and keep those alive that are not silent."""
+        """Read for each session, for the last one only seldom, and keep those alive that are not silent."""
         self.flush()
         self._turns += 1
         reading = self._sessions if self._turns % _SELDOM == 0 else self._sessions[:-1]
@@ -480,7 +480,7 @@ class Recorder:
         self.stay()
 
     def stay(self, waiting: _Session | None = None) -> None:
-        """Keep the sessions alive that are not silent, but for one that is `waiting`."""
+        """Keep the sessions alive that are not silent, except one that is `waiting`."""
         for each in self._sessions:
             if each is not waiting and not each.is_silent:
                 each.stay()
@@ -511,7 +511,7 @@ class Recorder:
         return session.send(part)
 
     def _go_on_at_both(self, session: _Session, former: _Session) -> None:
-        """Let a session that has moved ask on both of its connections, or give up the one that it moved away from."""
+        """Let a session that has moved send requests on both connections, or give up the one from which it moved."""
         if not former.is_connected or self._random.random() < 0.2:
             former.lose("moved")
             session.former = None
@@ -544,21 +544,21 @@ class Recorder:
         session.lose("cut")
 
     def _look_after(self, number: int, watch: bool = False) -> None:
-        """Let another session look for the nodes that end with that of a client."""
+        """Let another session look for ephemeral nodes of a client."""
         others = [each for each in self._sessions if each.is_ready and each.number != number]
         mine = [path for path in self._passing[-200:] if path.startswith(f"{self.root}/e/{number}-")]
         for path in self._random.sample(mine, min(3, len(mine))) if others else ():
             self._send(self._random.choice(others), wire.exists(path, watch))
 
     def _tell_another(self, session: _Session) -> None:
-        """Send a write, and let another session hear of it when it is done."""
+        """Send a write, and tell another session when it is done."""
         others = [each for each in self._sessions if each.is_ready and each is not session]
         xid = self._send(session, self._set(session))
         if xid and others:
             self._awaited[session.number, xid] = self._random.choice(others)
 
     def _sync_and_read(self, session: _Session) -> None:
-        """Let a session sync, most times, and read at once."""
+        """Let a session sync, two times in three, and then read."""
         if session.is_ready:
             if self._random.random() < 0.67:
                 self._send(session, wire.sync(self.root))
@@ -571,7 +571,7 @@ class Recorder:
         return [f"{self.root}/r{number}" for number in range(4)]
 
     def _set(self, session: _Session) -> wire.Part:
-        """Set a register to data that nobody else writes; a third of them expect a version, mostly the right one."""
+        """Set a register to unique data; a third of these requests expect a version, mostly the right one."""
         path, version = self._random.choice(self._registers), wire.NOTHING_EXPECTED
         if self._random.random() < 0.33:
             version = self._versions.get(path, 0) + (5 if self._random.random() < 0.1 else 0)
@@ -637,7 +637,7 @@ class Recorder:
         return self._passing[-1]
 
     def _draw_container(self, session: _Session) -> Iterable[wire.Part]:
-        """Create a container and a node in it, and delete this mostly; the service deletes the container then."""
+        """Create a container with a node, and mostly delete the node, so that the service deletes the container."""
         path = self._new(session, "c")
         made = [wire.create(path, b"", wire.CONTAINER), wire.create(f"{path}/x", self._value(session))]
         return [*made, wire.delete(f"{path}/x")] if self._random.random() < 0.7 else made
@@ -681,7 +681,7 @@ class Recorder:
     # The end.
 
     def finish(self) -> None:
-        """Wait for what is open, let each session read once more, close all, and delete all nodes."""
+        """Wait for open requests, let each session read once more, delete all nodes, and end all sessions."""
         if self._disturbance is not None:
             self._disturbance.finish()
         for session in self._sessions:
@@ -702,7 +702,7 @@ class Recorder:
             session.lose()
 
     def _look_for_ends(self) -> None:
-        """Look which of the containers, and of the nodes with a time to live, the service has deleted."""
+        """Look for containers and nodes with a time to live, which the service may have deleted."""
         made = [path for path in self._passing if path.startswith(f"{self.root}/c/")]
         session = next((each for each in self._sessions if each.is_connected), None)
         if session is not None:
@@ -711,7 +711,7 @@ class Recorder:
             session.settle()
 
     def _ask_for_refusals(self) -> None:
-        """Send writes together with writes that a node's permissions forbid: all are answered in the order sent."""
+        """Send writes in turn with writes that permissions forbid: all have to be answered in the order sent."""
         session = next((each for each in self._sessions if each.is_connected), None)
         if session is not None:
             path = f"{self.root}/closed"

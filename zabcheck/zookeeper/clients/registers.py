@@ -1,7 +1,7 @@
 """A promise that is judged without zxids: one order of the operations on a node explains what its sessions saw.
 
-The order keeps that of each session, and puts before a write what was answered before it was sent. Whether there is one
-is a search, after Wing and Gong, and Lowe: of the states that it comes to, each is looked at once.
+The order keeps that of each session, and has a write after everything that was answered before it was sent. It is
+searched for as Wing and Gong, and Lowe, do: each state that the search reaches is looked at once.
 """
 
 from collections import defaultdict
@@ -20,17 +20,17 @@ _ACCESSES = ("getData", "setData", "create")
 """The operations that are put into an order."""
 _CHANGES = ("create", "setData", "delete")
 MOST_STATES = 1_000_000
-"""States of one node after which nothing is decided."""
+"""The number of states of one node after which the search gives up."""
 _NEVER = 1 << 63
 
 State = tuple[tuple[int, ...], int]
-"""The number of operations of each session in the order, and that of the write whose data the node has."""
+"""The count of operations of each session that are in the order, and the number of the write that set the data."""
 
 
 class _Step(NamedTuple):
-    """An operation in a session: what it reads, or expects, and what it writes.
+    """An operation of a session: the data that it reads or expects, and the data that it writes.
 
-    `sent` and `answered` are times of one clock, the latter at the latest; without such a clock they order nothing.
+    `sent` and `answered` are times of one clock, the latter the latest possible; without a clock they order nothing.
     """
 
     by: Exchanged
@@ -46,11 +46,11 @@ class _Search:
 
     sessions: list[list[_Step]]
     initial: Content | None
-    """The data at first; None if it is none that was read."""
+    """The data at first; None if nobody read it."""
     are_reads_timed: bool = False
-    """True if real time also orders what is before a read, as linearizable reads have it."""
+    """True if a read, too, has to come after everything that was answered before it was sent: linearizable reads."""
     answered: list[list[int]] = field(default_factory=list)
-    """The time at which the first of the operations from a place on was answered, by session and place."""
+    """By session and place: the earliest time at which an operation from this place on was answered."""
     data: list[_Step | None] = field(default_factory=lambda: [None])
     numbers: dict[Exchanged, int] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ class _Search:
             self.answered.append(answered[::-1])
 
     def furthest(self, most_states: int) -> State | None:
-        """Return the state that has most operations in the order; None if too many were looked at."""
+        """Return the state with the most operations in the order; None if there were more than `most_states`."""
         best = first = self._read(tuple(0 for _ in self.sessions), 0)
         waiting, known = [first], {first}
         length = sum(len(steps) for steps in self.sessions)
@@ -88,12 +88,12 @@ class _Search:
         return all(place == len(steps) for place, steps in zip(state[0], self.sessions, strict=True))
 
     def _fits(self, step: _Step, number: int) -> bool:
-        """Return True if the node has what an operation reads or expects."""
+        """Return True if the node has the data that an operation reads or expects."""
         last = self.data[number]
         return step.sees is None or step.sees == (self.initial if last is None else last.writes)
 
     def _read(self, places: tuple[int, ...], number: int) -> State:
-        """Put all reads into the order that fit: they take nothing from the others."""
+        """Put all reads that fit into the order: that rules out nothing for the other operations."""
         reached, is_settled = list(places), False
         while not is_settled:
             is_settled, first = True, self._first(reached) if self.are_reads_timed else _NEVER
@@ -107,7 +107,7 @@ class _Search:
         return tuple(reached), number
 
     def _first(self, places: Iterable[int]) -> int:
-        """Return the time at which the first of the operations that are not in the order yet was answered."""
+        """Return the earliest time at which an operation that is not in the order yet was answered."""
         return min(answered[place] for place, answered in zip(places, self.answered, strict=True))
 
     def _following(self, state: State) -> list[State]:
@@ -138,7 +138,7 @@ def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
             continue
         step = _step(operation, exchange)
         if step is not None:
-            # It may be done after what its session asks on its next connection.
+            # It may take effect after later requests of its session on its next connection.
             is_given_up = not operation.is_known and last[operation.sender] is not operation.connection
             by_sender[path][operation if is_given_up else operation.sender].append(step)
     for path in sorted(by_sender):
@@ -147,9 +147,9 @@ def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def _registers(exchange: Exchange) -> set[str]:
-    """Return the nodes that are read or set without zxids and counters, and whose data only sets and a create change.
+    """Return the nodes that are read or set without zxids and counters, and that only sets and creates change.
 
-    Each of these has to say what it wrote.
+    Each of these writes has to say what it wrote.
     """
     accesses = [each for each in exchange.operations if each.request.op in _ACCESSES]
     with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
@@ -165,7 +165,7 @@ def _registers(exchange: Exchange) -> set[str]:
 
 
 def _step(operation: Exchanged, exchange: Exchange) -> _Step | None:
-    """Return an operation on a register as far as it is one of its order; None if it is not."""
+    """Return an operation on a register as a step of its order; None if it has no place in that."""
     request, answer = operation.request, operation.answer
     sees, writes = content_of(request.expects), content_of(request.data)
     if request.op == "getData":
@@ -181,9 +181,9 @@ def _step(operation: Exchanged, exchange: Exchange) -> _Step | None:
 
 
 def _initial(sessions: list[list[_Step]]) -> list[Content | None]:
-    """Return the data that a node may have had at first: what was read and not written, if there is any.
+    """Return the data that a node may have had at first: data that was read and never written, if there is any.
 
-    Else it is None, which nobody read, or what a session read before it wrote.
+    Otherwise None, for data that nobody read, and all data that a session read before it wrote.
     """
     every = [step for steps in sessions for step in steps]
     written = {step.writes for step in every}
@@ -216,7 +216,7 @@ def _judge(sessions: list[list[_Step]], found: Found, is_timed: bool) -> None:
 
 
 class _Furthest(NamedTuple):
-    """The state that has most operations of a node in an order."""
+    """The state with the most operations of a node in an order."""
 
     search: _Search
     state: State
@@ -227,14 +227,14 @@ class _Furthest(NamedTuple):
 
     @property
     def stuck(self) -> _Step:
-        """The operation that is answered first of those that no order comes past."""
+        """The first that was answered of the operations that no order can take next."""
         places = zip(self.state[0], self.search.sessions, strict=True)
         heads = [steps[place] for place, steps in places if place < len(steps)]
         return min(heads, key=lambda step: (step.by.answer.time or 0) if step.by.answer is not None else _NEVER)
 
 
 def _furthest(sessions: list[list[_Step]], *, are_reads_timed: bool) -> _Furthest | None:
-    """Return how far an order comes; None if too many states were looked at."""
+    """Return how far an order can go; None if the search gave up."""
     best: _Furthest | None = None
     for initial in _initial(sessions):
         search = _Search(sessions, initial, are_reads_timed)
@@ -249,7 +249,7 @@ def _furthest(sessions: list[list[_Step]], *, are_reads_timed: bool) -> _Furthes
 
 
 def _tell(best: _Furthest, found: Found) -> None:
-    """Tell the operation past which no order comes."""
+    """Note the operation at which the longest order ends, as a breach."""
     stuck, last = best.stuck, best.search.data[best.state[1]]
     request, answer = stuck.by.request, stuck.by.answer
     data = request.expects if request.op == "setData" or answer is None else answer.data

@@ -1,8 +1,9 @@
-"""The tree as far as a history proves it: of each node the known changes, and how long each state lasted at least.
+"""The tree as far as a history proves it: the known changes of each node, and how long each state lasted at least.
 
-An answer as of zxid z with a Stat proves that the node was as its transaction `mzxid` left it from there to z, and its
-children as of `pzxid`. An acknowledged write proves a change. So each node has sightings, spans of zxids with a state,
-and two that overlap and differ contradict each other, whoever saw them: one look-up, where others search for an order.
+An answer as of zxid z with a Stat proves that the data of the node did not change from its `mzxid` to z, nor its
+children from its `pzxid` to z. An acknowledged write proves a change. So each node has sightings: spans of zxids in
+which it had one state. Two that overlap and differ contradict each other, whoever saw them. One look-up finds such a
+pair; no order has to be searched for.
 """
 
 from bisect import bisect_left, bisect_right
@@ -42,11 +43,11 @@ class Seen(Struct, frozen=True, eq=False):
     children: tuple[str, ...] | None
     by: Exchanged | InitialNode
     is_change: bool
-    """True if the operation made the state, False if it only read it."""
+    """True if the operation made this state, False if it only read it."""
 
 
 class Conflict(NamedTuple):
-    """Two sightings of a node that cannot both be: `change` came to be while `stale`, which began earlier, lasted."""
+    """Two sightings of a node that contradict each other: `change` begins within `stale`, which began earlier."""
 
     path: str
     stale: Seen
@@ -54,7 +55,7 @@ class Conflict(NamedTuple):
 
 
 Sightings = dict[tuple[str, Content], list[Seen]]
-"""Sightings by the node and its content."""
+"""Sightings by path and content."""
 
 
 class Changes:
@@ -82,19 +83,19 @@ _NO_SPANS: tuple[list[int], list[Seen], bool] = [], [], False
 
 
 class Tree:
-    """The nodes of a history. Each list is sorted by `start`."""
+    """The sightings of all nodes in a history. Each list is sorted by `start`."""
 
     def __init__(self, exchange: Exchange, lasting: Collection[str] = ()) -> None:
-        """`lasting`: paths of ephemerals of which it is known that their sessions have not ended."""
+        """Make the tree; `lasting` has the paths of ephemerals whose sessions are known not to have ended."""
         self._lasting = lasting
         self.data: dict[str, list[Seen]] = defaultdict(list)
-        """By path, by the transaction that last changed the data, created or deleted the node."""
+        """By path: the sightings of its data, each from the transaction that set the data, or deleted the node."""
         self.children: dict[str, list[Seen]] = defaultdict(list)
-        """By path, by the transaction that last created or deleted a child."""
+        """By path: the sightings of its children, each from the transaction that last created or deleted one."""
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
         self.restricted: set[str] = set()
-        """The paths of nodes that, at some time, not everybody may have been allowed to read."""
+        """The paths of nodes that not everybody may have been allowed to read at some time."""
         self._owns = exchange.owns
         self.complete = exchange.header.complete
         self._complete = tuple(top.rstrip("/") + "/" for top in self.complete)
@@ -182,7 +183,7 @@ class Tree:
 
     @cached_property
     def reads(self) -> list[tuple[str, list[Seen]]]:
-        """Return the reads of each node, by path, without the writes."""
+        """The sightings of each node that are reads, by path."""
         return [(path, [seen for seen in self.data[path] if not seen.is_change]) for path in sorted(self.data)]
 
     def with_content(self, wanted: Sightings) -> Sightings:
@@ -194,7 +195,7 @@ class Tree:
         return wanted
 
     def is_complete(self, path: str) -> bool:
-        """Return True if all who write this node are recorded."""
+        """Return True if all writers of this node are recorded."""
         return path.startswith(self._complete) or path in self.complete
 
     @cached_property
@@ -202,7 +203,7 @@ class Tree:
         return {above for path in self.unsettled for above in (path, *ancestors(path))}
 
     def may_change_unseen(self, path: str) -> bool:
-        """Return True if nobody may know of a change of this node, or of one below."""
+        """Return True if this node, or one below it, may have changed without a record of it."""
         return path in self._unsettled_or_above
 
     def state_at(self, path: str, zxid: int) -> Seen | None:
@@ -273,7 +274,7 @@ class Tree:
 
 
 def is_state(seen: Seen) -> bool:
-    """Return True if this is a state since `start`, not one that was found at some time: nobody knows since when."""
+    """Return True if the state is known to begin at `start`; an absence that was read may have begun earlier."""
     return seen.is_change or seen.stat is not None
 
 
@@ -290,7 +291,7 @@ def ancestors(path: str) -> Iterator[str]:
 
 
 def _last_effects(operation: Exchanged) -> Iterable[Effect]:
-    """Return the effects of a write; of those of a multi on one node, the last, which alone can be seen."""
+    """Return the effects of a write; of those of a multi on one node only the last, as no other can be seen."""
     if operation.request.op != "multi":
         return effects_of(operation)
     last: dict[str, Effect] = {}
@@ -305,7 +306,7 @@ def _last_effects(operation: Exchanged) -> Iterable[Effect]:
 
 
 def _running(sightings: list[Seen]) -> list[Seen]:
-    """Return for each of these, sorted by start, the one up to there that began last and lasts longest."""
+    """Return for each of these, sorted by start, the one so far that began last; of equal starts, the longest."""
     longest: list[Seen] = []
     for seen in sightings:
         before = longest[-1] if longest else None
@@ -316,9 +317,9 @@ def _running(sightings: list[Seen]) -> list[Seen]:
 
 
 def _conflicts(path: str, sightings: list[Seen]) -> Iterator[Conflict]:
-    reaching: Seen | None = None  # of those that began before, the one that lasts longest
-    candidate: Seen | None = None  # the same, with those that began as this one
-    reach = begun = last = -1  # until when, since when and until when they last
+    reaching: Seen | None = None  # the longest-lasting of those that began before this one
+    candidate: Seen | None = None  # the longest-lasting of all so far
+    reach = begun = last = -1  # the end of `reaching`, and start and end of `candidate`
     for seen in sightings:
         start = seen.start
         if begun < start:

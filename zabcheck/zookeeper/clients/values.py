@@ -1,4 +1,4 @@
-"""Promises about what is in the tree: values, versions, counters, and what is done at once or not at all."""
+"""Promises about the contents of the tree: data, versions and counters, atomic writes, and conditions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, Conflict, Seen, Tre
 from zabcheck.zookeeper.wire.zxids import shown
 
 _OF_NO_PART = "RuntimeInconsistency"
-"""The result of the parts after the one for which a multi is refused."""
+"""The result of each part after the one because of which a multi is refused."""
 _OF_EPHEMERAL = "NoChildrenForEphemerals"
 
 
@@ -22,7 +22,7 @@ def _name(by: Exchanged | InitialNode) -> str:
 
 
 def _story(conflict: Conflict) -> str:
-    """Return as text which two sightings contradict each other."""
+    """Return the contradiction of two sightings as text."""
     path, stale, change = conflict
     knew = f"{path} was {'deleted' if change.stat is None else 'changed'} at {shown(change.start)} ({_name(change.by)})"
     if change.stat is None and not change.is_change:
@@ -37,7 +37,7 @@ def _has_its_data(conflict: Conflict) -> bool:
 
 
 def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare each read with the tree as of its zxid, as far as the history proves how that was."""
+    """Compare each read with the state of its node as of its zxid, where the history proves that."""
     for path, sightings in tree.reads:
         if len(tree.data[path]) > 1:
             found.case(len(sightings))
@@ -66,7 +66,7 @@ def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:
 
 
 def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for later views that lack what was acknowledged, or read by anybody."""
+    """Look for later views that lack a change that was acknowledged, or that anybody had read."""
     found.case(sum(seen.until > seen.start for _, sightings in tree.reads for seen in sightings))
     for conflict in tree.conflicts:
         if not _has_its_data(conflict) and conflict.change.by is not conflict.stale.by:
@@ -74,7 +74,7 @@ def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare all that was seen of one node as of one transaction."""
+    """Compare all sightings of one node as of one transaction."""
     for path in sorted(tree.data):
         for first, second in pairwise(tree.data[path]):
             if first.start == second.start and first.stat is not None and second.stat is not None:
@@ -124,13 +124,13 @@ def _difference(first: Seen, second: Seen) -> str:
 
 
 def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at the results of each multi, and for views that have a part of it only."""
+    """Check the results of each multi, and look for views that have only a part of it."""
     results_of_multis(exchange, tree, found)
     views_of_multis(exchange, tree, found)
 
 
 def results_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at the results of each multi."""
+    """Check the results of each multi."""
     for operation in exchange.writes:
         if operation.request.op == "multi":
             found.case()
@@ -139,7 +139,7 @@ def results_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for views that have a part of a multi only, or of one that was refused."""
+    """Look for views that have only a part of a multi, or any part of one that was refused."""
     refused: dict[tuple[str, Content | None], Exchanged] = {}
     for operation in exchange.writes:
         if operation.request.op == "multi" and operation.is_known and not operation.is_done:
@@ -168,12 +168,12 @@ def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def _written(operation: Exchanged) -> Iterator[tuple[str, Content]]:
-    """Yield what a write writes, or would have written."""
+    """Yield the paths that a write sets, or would have set, each with its content."""
     return ((each.path, each.content) for each in effects_of(operation) if each.content is not None)
 
 
 def _written_otherwise(exchange: Exchange) -> Iterator[tuple[str, Content]]:
-    """Yield what was written, or may have been, by anything but a multi that was refused."""
+    """Yield the paths and contents that were or may have been written by anything but a refused multi."""
     for operation in exchange.writes:
         if operation.request.op != "multi" or operation.is_done or not operation.is_known:
             yield from _written(operation)
@@ -196,7 +196,7 @@ def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None
 
 
 def multi_read(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look for a multi whose reads are of different trees."""
+    """Look for a multi whose reads show different trees."""
     count_multi_reads(exchange, tree, found)
     if found.judged:
         views_of_multi_reads(exchange, tree, found)
@@ -226,7 +226,7 @@ def _is_multi_read(seen: Seen) -> bool:
 
 
 def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare what was done, and what was refused, with the node, its parent and children before, where known."""
+    """Compare the outcome of each write with the node, its parent and its children before it, where they are known."""
     for operation in exchange.writes:
         if not operation.is_known or not operation.zxid or operation.answer is None:
             continue
@@ -246,7 +246,7 @@ def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
-    """Judge one request, or the first of a multi that touches its node."""
+    """Judge the outcome of one request; of the parts of a multi, that of the first one on its node."""
     before = tree.state_at(effect.created, operation.zxid - 1)
     stat = effect.result.stat if effect.result is not None else None
     if effect.version >= 0 and not error:
@@ -269,7 +269,7 @@ def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tre
 
 
 def _judge_parent(path: str, operation: Exchanged, error: str, tree: Tree, found: Found) -> None:
-    """Judge the create of a child of this node, or the first of a multi that touches the node."""
+    """Judge the create of a child by its parent at `path`."""
     before = tree.state_at(path, operation.zxid - 1)
     if before is None:
         return
@@ -288,7 +288,7 @@ def _judge_parent(path: str, operation: Exchanged, error: str, tree: Tree, found
 
 
 def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | None) -> tuple[str, str] | None:
-    """Return as text what the node was like, and what does not fit it; None if the outcome fits."""
+    """Return the state of the node, and the outcome that it does not allow, as text; None if it allows the outcome."""
     if before is None:
         if not error and effect.op in ("setData", "delete", "check"):
             return "was not there", "was done"
@@ -336,7 +336,7 @@ def _possible(tree: Tree, found: Found) -> None:
 
 
 def _up_to_date(tree: Tree, found: Found) -> None:
-    """Look for counters that are older than the data, or than a change of the children."""
+    """Look for an mzxid older than the data beside it, and a pzxid older than a change of the children."""
     for conflict in tree.conflicts:
         if _has_its_data(conflict):
             text = (
@@ -354,7 +354,7 @@ def _up_to_date(tree: Tree, found: Found) -> None:
 
 
 def _one_cversion(tree: Tree, found: Found) -> None:
-    """Look for two numbers of changes of the children as of one change."""
+    """Look for two different cversions with one pzxid."""
     for path in sorted(tree.children):
         shown_to = [seen for seen in tree.children[path] if seen.stat is not None and seen.stat.cversion is not None]
         for first, second in pairwise(shown_to):

@@ -1,7 +1,7 @@
-"""Promises about watches. One pass over what each connection brought says which watch is broken, and how.
+"""Promises about watches, all judged in one pass over the answers and events of each connection.
 
-A watch is armed as of the zxid of the answer that set it. From the first change of its kind after that on, the event
-has to come before any answer that is as of the change or later.
+A watch is armed as of the zxid of the answer that set it. The event of the first change of its kind after that has to
+come before any answer that is as of the change or later.
 """
 
 from collections import Counter
@@ -27,22 +27,22 @@ _TOLD_BY: dict[str, tuple[Kind, ...]] = {
     "NodeDeleted": ("data", "child", "exist"),
     "NodeChildrenChanged": ("child",),
 }
-"""The kinds of watches that an event ends."""
+"""The kinds of watches that an event ends, by its type."""
 _REMOVED: dict[str, tuple[Kind, ...]] = {
     "data": ("data", "exist"),
     "children": ("child",),
     "persistent": ("persistent",),
     "recursive": ("recursive",),
 }
-"""The kinds that removeWatches takes away, by its own; any other takes all."""
+"""The kinds of watches that a removeWatches of some kind removes; one of any other kind removes all."""
 _ABOUT = frozenset(("addWatch", "removeWatches", "setWatches"))
-"""The operations that are about watches alone."""
+"""The operations that only concern watches."""
 _NEVER = 1 << 63
 
 
 @dataclass(slots=True, eq=False)
 class Arm:
-    """A watch on a connection, as of `since`. `due` is the next known change of its kind, `_NEVER` if none is known."""
+    """A watch on a connection, as of zxid `since`; `due` is the zxid of its next known change, or `_NEVER`."""
 
     path: str
     kind: Kind
@@ -55,7 +55,7 @@ class Arm:
 
 @dataclass(slots=True)
 class WatchFindings:
-    """The findings on each of the promises here."""
+    """The findings on each of the promises about watches."""
 
     fires: Found = field(default_factory=Found)
     cause: Found = field(default_factory=Found)
@@ -66,7 +66,7 @@ class WatchFindings:
 
 
 class _Stream:
-    """The watches of one connection, while what it brought is looked at in order."""
+    """The watches of one connection, while its answers and events are read in order."""
 
     def __init__(self, connection: Connection, tree: Tree, found: WatchFindings) -> None:
         self.connection = connection
@@ -82,10 +82,11 @@ class _Stream:
         self.resumed: dict[Exchanged, list[Arm]] = {}
         self.resuming: set[Arm] = set()
         self.may_be_set: set[str] = set()
-        """The paths of watches that the client gave up to set, and does not know of."""
+        """The paths at which a watch may be set: the client gave up the request."""
         self.may_be_removed: set[str] = set()
         self.alike: Counter[tuple[str, str]] = Counter()
-        """Events that may come again: setWatches tells a change for each list that has the node."""
+        """The number of further events of a path and type that may come: setWatches tells a change once for each list
+        that has the node."""
 
     def judge(self) -> None:
         for operation in self.connection.operations:
@@ -114,7 +115,7 @@ class _Stream:
         return arm
 
     def _expect(self, arm: Arm, after: int) -> None:
-        """Look up the change that a watch has to tell next."""
+        """Look up the next change, after a zxid, that a watch has to tell."""
         arm.since = after
         arm.change = None
         for each in self._changes(arm):
@@ -166,7 +167,7 @@ class _Stream:
     def _look_at_a_removal(self, path: str, operation: Exchanged) -> None:
         """Compare the outcome of a removal with the watches of the node.
 
-        One of a kind that is done may have had one of another kind: a server keeps those of data and persistent ones
+        If it is done, there may have been only a watch of another kind: servers keep data watches and persistent ones
         together.
         """
         assert operation.answer is not None
@@ -201,16 +202,16 @@ class _Stream:
         found.breach(arm.due, text, arm.by, arm.change.by, answer)
 
     def _may_be_withheld(self, arm: Arm) -> bool:
-        """Return True if a server may rightly tell nothing, as the client may not read the node (3.8.4 and 3.9.2 on).
+        """Return True if a server may withhold events, as the client may not read the node (since 3.8.4 and 3.9.2).
 
-        A history does not say what each client may do.
+        A history does not say which clients may.
         """
         if arm.kind == "recursive":
             return any(arm.path in (each, *ancestors(each)) for each in self.tree.restricted)
         return arm.path in self.tree.restricted
 
     def _resume(self, operation: Exchanged) -> None:
-        """Compare the events before the answer to setWatches with what has changed since; arm what is left."""
+        """Look for changes that no event told before the answer to setWatches; arm the other watches."""
         since, zxid = operation.request.relative, operation.zxid
         self.resuming.difference_update(self.resumed[operation])
         for arm in self.resumed[operation]:
@@ -266,7 +267,7 @@ class _Stream:
         for arm in arms:
             (self.found.persistent if arm.kind in _LASTING else self.found.fires).case()
             if arm.kind in _LASTING:
-                # An event that may tell a change of others may as well tell the next known one.
+                # An event that may tell an unknown change may also tell the next known one.
                 told = zxid if zxid != _NEVER else arm.due
                 self._expect(arm, told if told != _NEVER else arm.since)
             else:
@@ -285,9 +286,9 @@ class _Stream:
         return min(arm.due for arm in arms)
 
     def _may_tell_later(self, arms: list[Arm], zxid: int) -> bool:
-        """Return True if an event without a zxid may tell a change as of this one or later, up to the next answer.
+        """Return True if an event without a zxid may tell a change at this zxid or later, up to the next answer.
 
-        Earlier changes were not told then.
+        If it does, the earlier changes were not told.
         """
         received = self.connection.received
         next_ones = (received[place] for place in range(self.place, len(received)))
@@ -295,7 +296,7 @@ class _Stream:
         return any(each.last(zxid - 1, until) is not None for arm in arms for each in self._changes(arm))
 
     def _above(self, path: str) -> Iterator[Arm]:
-        """Yield the recursive watches on a node or one above it."""
+        """Yield the recursive watches on a node and on those above it."""
         while True:
             arm = self.arms.get((path, "recursive"))
             if arm is not None:
@@ -327,7 +328,7 @@ class _Stream:
             self.found.cause.breach(max(0, event.zxid), f"{about}, which it does not watch", event)
 
     def _is_caused(self, event: WatchEvent, arms: list[Arm]) -> None:
-        """Note an event without a change, where all changes are known."""
+        """Note an event without a change, if all changes are known."""
         path = event.path
         if not self.tree.is_complete(path) or self.tree.may_change_unseen(path):
             return

@@ -106,12 +106,12 @@ def _list(result: Result) -> str:
 
 
 def named(data: str | Data) -> str:
-    """Return short text as it is, and other data as "data of" its length."""
+    """Return short text in quotes, and of other data "data of" and its length."""
     return of_data(data) if _is_shown(data) else f"data {of_data(data)}"
 
 
 def of_data(data: str | Data) -> str:
-    """Return data as text, as far as it is short; of other data its length and digest."""
+    """Return short text in quotes, and of other data the length and the digest."""
     if isinstance(data, str):
         return f"`{data}`" if _is_shown(data) else f"of {len(data)} characters"
     content = content_of(data)

@@ -1,4 +1,4 @@
-"""Broken promises to clients, drawn in a terminal and as a page that stands alone."""
+"""Draws broken promises to clients in a terminal, and as an HTML page that needs no other file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,7 +22,7 @@ SIGNS: Mapping[Sign, tuple[str, str]] = {
     "node": ("□", "a node at the start"),
     "connection": ("▮", ""),
 }
-"""The sign of each kind of row, and its meaning; a connection's row says what it is."""
+"""The sign of each kind of row, and its meaning; that of a connection needs none."""
 LINES = {
     "connection": ("━", ""),
     "watch": ("═", "a watch, until its event"),
@@ -35,29 +35,29 @@ AXES = {"zxid": "By zxid", "time": "In real time", "operation": "By operation"}
 MOST_BESIDE = 12
 """The most records beside the witness that are listed; the file with the least history has all of them."""
 LEAST_TEXT, MOST_TEXT, BETWEEN = 24, 56, 9
-"""Cells of the texts, least and most, and between two places of an axis, at most."""
+"""The least and the greatest width of the texts, and the greatest distance of two places of an axis, in cells."""
 
 
 class BreachReport(Struct, frozen=True):
-    """A broken promise: the heading, the sentence, the promises, the witness with its marks, and the pictures.
+    """The report on a breach: heading, sentence, the promises that it breaks, the witness with its marks, and pictures.
 
-    `least` is the least history that breaks it, of which `beside` are the records that are not in the witness.
+    `beside` has the records of `least`, the least history that shows the breach, that are not in the witness.
     """
 
     heading: str
     summary: str
     promises: tuple[tuple[str, str], ...]
-    """The text of each, and its source."""
+    """The statement of each, and its source."""
     witness: tuple[tuple[str, str, str], ...]
-    """The mark of each record, its place in the history, and the record in words."""
+    """The mark of each record, its line in the history as text, and the record in words."""
     pictures: tuple[Picture, ...]
     least: Least | None = None
     beside: tuple[tuple[str, str], ...] = ()
-    """The place of each record in the history, and the record in words."""
+    """The line of each record as text, and the record in words."""
 
 
 def told_of_least(shown: BreachReport) -> str:
-    """Return how long the least history is."""
+    """Return a sentence on the length of the least history."""
     if shown.least is None:
         return f"No part of the history of at most {MOST_LINES:,} lines was found that shows this."
     length = counted(len(shown.least.lines), "line", "lines")
@@ -113,7 +113,7 @@ def _lanes(by: Pen, picture: Picture) -> Iterator[Text]:
 
 
 def _heads(names: Sequence[str], step: int) -> list[str]:
-    """Return the names of the places in as few lines as they need."""
+    """Return the names of the places, in as few lines as they fit into."""
     lines: list[str] = []
     for number, name in enumerate(names):
         start = max(0, step // 2 + step * number - len(name) // 2)

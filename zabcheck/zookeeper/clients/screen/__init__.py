@@ -1,8 +1,8 @@
-"""Looks at a history in columns: what each promise could have broken, and whether it may be broken, without a proof.
+"""Screens a history in columns: counts the cases of each promise, and says whether it may be broken, without a proof.
 
 The modules beside this package look at each operation by itself, and prove what is broken. Here whole columns are
-compared at once, which takes a fraction of the time, and is all that there is to say of a history that breaks nothing.
-If anything may be wrong, the promise is judged by its own module.
+compared at once, in a fraction of the time; for a history that breaks nothing that is enough. A promise that may be
+broken is judged by its own module.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from zabcheck.zookeeper.clients.screen.columns import Columns, Gathering, Unusua
 from zabcheck.zookeeper.clients.screen.nodes import Nodes
 
 Screen = Callable[[Columns, Nodes], int | None]
-"""Returns the number of cases in which a history could have broken a promise; None if one of them may have."""
+"""A function that returns the number of cases in which a history could have broken a promise; None if it may have."""
 OF_SESSIONS: dict[str, Screen] = {
     "answer order": orders.answer_order,
     "rising view": orders.rising_view,
@@ -51,13 +51,13 @@ OF_EPHEMERALS: dict[str, Callable[[lives.Ephemerals, lives.Ends], int | None]] =
     "ephemeral nodes end": lives.ephemeral_ends,
     "ephemeral nodes stay": lives.ephemeral_stays,
 }
-"""The promises about sessions and all their nodes."""
+"""The promises about sessions and their ephemeral nodes."""
 IN_REAL_TIME: dict[str, Callable[[orders.Times], int | None]] = {
     "linearizable writes": orders.linearizable,
     "sync": orders.sync,
     "timeliness": orders.timeliness,
 }
-"""The promises about the order in real time of all that was asked."""
+"""The promises about the order of all operations in real time."""
 
 
 def look(promise: str, columns: Columns, nodes: Nodes) -> int | None:
@@ -74,7 +74,7 @@ def look(promise: str, columns: Columns, nodes: Nodes) -> int | None:
 
 
 def total(cases: Iterable[int | None]) -> int | None:
-    """Return the cases of a promise by those of its parts: None if one of them is None."""
+    """Return the sum of the cases of a promise's parts; None if one of them is None."""
     found = 0
     for each in cases:
         if each is None:
@@ -84,10 +84,10 @@ def total(cases: Iterable[int | None]) -> int | None:
 
 
 class ScreenedHistory:
-    """A history that is looked at, whose lines are not kept."""
+    """A history in columns, without its lines."""
 
     def __init__(self, gather: Callable[[Gathering], None]) -> None:
-        """Gather the lines. Unusual if they have to be judged in another way; any error of `gather`."""
+        """Gather the lines. Unusual if they cannot be judged in columns; any error of `gather`."""
         gathering = Gathering()
         gather(gathering)
         self._columns = Columns(gathering)

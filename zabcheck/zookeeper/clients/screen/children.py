@@ -1,4 +1,4 @@
-"""Screens lists of children: their hashes are sums, of what was created, and less what was deleted."""
+"""Screens lists of children: the hash of a list is the sum of those of the created names, less the deleted ones."""
 
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -33,7 +33,7 @@ def lists(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def has_other_cversions(columns: Columns, nodes: Nodes) -> bool:
-    """Return True if the cversion beside a list of children may not be the number of changes."""
+    """Return True if the cversion beside a list of children may differ from the number of changes."""
     listed = _listed(nodes)
     if not len(listed["path"]):
         return False
@@ -44,9 +44,9 @@ def has_other_cversions(columns: Columns, nodes: Nodes) -> bool:
 
 
 class _KnownChanges(NamedTuple):
-    """The changes that are known of what each list shows: by their numbers, and the sum of their names.
+    """The known changes that each list has to show: from number `first` to before `last`, with the sum of their names.
 
-    The list `is_usable` if it is known which changes count, and `is_decided` if they are all.
+    The list `is_usable` if it is known which changes count, and `is_decided` if there can be no others.
     """
 
     first: Ints
@@ -90,7 +90,7 @@ def deletes(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _deletes(columns: Columns, nodes: Nodes) -> Ints:
-    """Return the effects that are deletes which were done, or refused for children."""
+    """Return the effects that are deletes, done or refused because of children."""
     effects = nodes.effects
     rows = np.flatnonzero(effects["op"] == DELETE)
     row, error = effects["row"][rows], effects["error"][rows]
@@ -101,7 +101,7 @@ def _deletes(columns: Columns, nodes: Nodes) -> Ints:
 
 
 def _contradict(listed: Table, known: _KnownChanges) -> bool:
-    """Return True if a list is not the one before, or none, with the changes between, and cversion has no others."""
+    """Return True if a list is not the one before it with the changes since, though the cversion has no others."""
     first, last, sums = known.first, known.last, known.every
     chosen = np.flatnonzero(known.is_usable & (listed["cversion"] != NONE))
     chosen = chosen[np.lexsort([listed[name][chosen] for name in ("row", "start", "until", "czxid", "path")])]
@@ -121,10 +121,10 @@ def _below(columns: Columns, nodes: Nodes) -> "_Below":
 
 
 class _Below:
-    """The changes of children that are known, and the nodes of which they may not be all, as in `clients.children`."""
+    """The known changes of children, and the nodes that may have had others, as in `clients.children`."""
 
     def __init__(self, columns: Columns, nodes: Nodes, paths: npt.NDArray[Any]) -> None:
-        """Look at the nodes that are listed, or deleted."""
+        """Collect the changes below these paths, which are listed or deleted."""
         self._nodes = nodes
         above, is_listed = nodes.parents, np.zeros(len(nodes.unsettled), np.bool_)
         is_listed[paths] = True
@@ -141,10 +141,10 @@ class _Below:
         self._key, changes = key[order], changes[order]
         names = np.where(is_create[changes], 1, -1) * _hashes(created[changes], columns)
         self.sums: Ints = np.append(0, np.cumsum(names))
-        """The sum of the first n changes, at place n; the lowest 62 bits are right."""
+        """At place n: the sum of the first n changes, right in the lowest 62 bits."""
 
     def _effects(self, is_listed: Bools) -> Table:
-        """Return the creates and deletes of these nodes and their children, with their zxids; 0 if it is not known."""
+        """Return the creates and deletes of listed nodes and their children, with their zxids, 0 if unknown."""
         nodes = self._nodes
         effects, above = nodes.effects, nodes.parents
         created = effects["created"]
@@ -156,7 +156,7 @@ class _Below:
         return some | {"zxid": np.where(zxid > 0, zxid, told)}
 
     def _doubt(self, effects: Table, is_part: Bools) -> None:
-        """Look for what may change unseen, for names that are not told, and for multis that make a node anew."""
+        """Find the nodes with changes that may be unseen, with unknown names, or that a multi creates anew."""
         above, path, is_create = self._nodes.parents[effects["created"]], effects["created"], effects["op"] == CREATE
         self.unsettled[above[(effects["zxid"] == 0) | (is_create & (effects["mode"] & ENDING > 0))]] = True
         is_nameless = (effects["mode"] & MODES["sequential"] > 0) & (path == effects["path"])
@@ -166,7 +166,7 @@ class _Below:
         self.undecided[above[~is_create & np.isin(of_multi + above, (of_multi + path)[is_create])]] = True
 
     def begins(self, listed: Table) -> tuple[Ints, Bools]:
-        """Return since when each list counts, and whether that create is known: the last one, if there is no Stat."""
+        """Return the create since which each list counts, and whether it is known: the last one if there is no Stat."""
         path, until, is_bare = listed["path"], listed["until"], listed["is_bare"]
         if not len(self._made):
             return listed["czxid"], np.zeros(len(path), np.bool_)
@@ -178,13 +178,13 @@ class _Below:
         return begin, self._made[place] == key
 
     def place(self, path: npt.NDArray[Any], zxid: Ints, side: Literal["left", "right"]) -> Ints:
-        """Return how many changes there are of nodes before, and of these nodes up to these zxids, or before."""
+        """Return the number of the first change of each path at a zxid or after it ("left"), or only after it."""
         place: Ints = np.searchsorted(self._key, self._nodes.key(path, zxid), side)
         return place
 
 
 def _listed(nodes: Nodes) -> Table:
-    """Return the lists of children; `is_bare`, if they came without a Stat, as in `clients.children`."""
+    """Return the lists of children; one that `is_bare` came without a Stat, as in `clients.children`."""
     children = nodes.children
     dated = np.flatnonzero(children["children"] != NONE)
     bare = nodes.bare_lists

@@ -1,6 +1,6 @@
-"""A history as columns: an array for each field of its requests, answers and events, and the rules that they keep.
+"""A history as columns: an array for each field of its requests, answers and events; also checks their rules.
 
-A path, a session and an error is a number here; data is its CRC and length, a list of children its hash. An array has
+Paths, sessions and errors are numbers here; data is its CRC and length, a list of children its hash. An array has
 `NONE` where a field has no value.
 """
 
@@ -50,7 +50,7 @@ Table = dict[str, npt.NDArray[Any]]
 NONE = -(1 << 62)
 """The value of a field that is not there."""
 NO_ID = -1
-"""The number of a path, error or session that is not there."""
+"""The number of a path, error or session if there is none."""
 OPS: dict[str, int] = {name: number for number, name in enumerate(get_args(Operation))}
 """The numbers of operations."""
 TYPES: dict[str, int] = {name: number for number, name in enumerate(get_args(EventType))}
@@ -76,7 +76,7 @@ STAT = ("czxid", "mzxid", "pzxid", "version", "cversion", "mtime", "owner", "len
 
 
 class Unusual(Exception):
-    """A history that is not taken into columns, or that is none."""
+    """The history cannot be taken into columns, or is none."""
 
 
 class Numbers(dict[Any, int]):
@@ -88,7 +88,7 @@ class Numbers(dict[Any, int]):
 
 
 class _Paths(Numbers):
-    """The numbers of paths; `NO_ID` is that of none. Unusual, for what is no path."""
+    """The numbers of paths; None has `NO_ID`. Unusual for text that is not a path."""
 
     def __init__(self) -> None:
         super().__init__({None: NO_ID})
@@ -101,7 +101,7 @@ class _Paths(Numbers):
 
 
 class _Sessions(Numbers):
-    """The numbers of sessions. Unusual, for what is none."""
+    """The numbers of sessions. Unusual for text that is not a session."""
 
     def __missing__(self, session: str) -> int:
         if not _is_session(session):
@@ -110,7 +110,7 @@ class _Sessions(Numbers):
 
 
 class _Errors(Numbers):
-    """The numbers of errors. Unusual, for what is none."""
+    """The numbers of errors. Unusual for text that is not an error."""
 
     def __missing__(self, error: str) -> int:
         if not _is_error(error):
@@ -122,7 +122,7 @@ _is_path, _is_session, _is_error = (re.compile(each).search for each in (PATH, S
 
 
 def contents_of(data: Sequence[str | Data | None]) -> Ints:
-    """Return the CRC and length of data as one number, by the fields `data`. Unusual, for other digests."""
+    """Return the CRC and length of each datum as one number. Unusual for digests of another kind."""
     contents = np.full(len(data), NONE)
     is_there = _bytes([each is not None for each in data], np.bool_)
     given = [*compress(data, is_there.tobytes())]
@@ -149,7 +149,7 @@ class _Modes(dict[tuple[str, ...], int]):
 
 
 class GrowingTable:
-    """Arrays that grow by pieces, of equal length."""
+    """Columns of equal length, to which pieces are added."""
 
     def __init__(self) -> None:
         self._pieces: list[Table] = []
@@ -158,7 +158,7 @@ class GrowingTable:
         self._pieces.append(piece)
 
     def take(self, *empty: str) -> Table:
-        """Return the whole columns; those that are named, if there are none."""
+        """Return the whole columns; without pieces, empty ones with the given names."""
         pieces, self._pieces = self._pieces, []
         if not pieces:
             return {name: np.zeros(0, np.int64) for name in empty}
@@ -168,7 +168,7 @@ class GrowingTable:
 
 
 def _ints(values: Sequence[int], kind: Any = np.int64) -> npt.NDArray[Any]:
-    """Return numbers as an array: `np.fromiter` takes half as long again."""
+    """Return numbers as an array. `np.fromiter` takes one and a half times as long."""
     raw = bytearray(8 * len(values))
     struct.pack_into(f"{len(values)}q", raw, 0, *values)
     return np.frombuffer(raw, np.int64).astype(kind, copy=False)
@@ -180,7 +180,7 @@ def _bytes(values: Sequence[int], kind: Any = np.int8) -> npt.NDArray[Any]:
 
 
 def _given(values: Sequence[int | None]) -> Ints:
-    """Return numbers, `NONE` for those that are not there."""
+    """Return numbers, with `NONE` in place of None."""
     try:
         return _ints(values)  # type: ignore[arg-type]
     except struct.error:
@@ -188,7 +188,7 @@ def _given(values: Sequence[int | None]) -> Ints:
 
 
 class Gathering:
-    """Takes the lines of a history, and makes columns of them."""
+    """A collector of the lines of a history, which makes columns of them."""
 
     def __init__(self) -> None:
         self.header: HistoryHeader | None = None
@@ -196,26 +196,26 @@ class Gathering:
         for error in _ERRORS:
             self.errors[error]
         self.end: tuple[int, int] | None = None
-        """The line that ends it, and how many it counts."""
+        """The place of the `end` line, and its count."""
         self.length = 0
         self.connects: list[tuple[int, Connect]] = []
-        """With their lines, as those that follow."""
+        """Each with its place in the file, as in the lists that follow."""
         self.connected: list[tuple[int, Connected]] = []
         self.lost: list[tuple[int, Lost]] = []
         self.watches: dict[int, Request] = {}
-        """The requests about watches alone, by line."""
+        """The requests that only concern watches, by place in the file."""
         self.requests, self.answers, self.events = GrowingTable(), GrowingTable(), GrowingTable()
         self.parts, self.results = GrowingTable(), GrowingTable()
         self.tables = self.requests, self.answers, self.events, self.parts, self.results
         self.modes = _Modes()
 
     def add(self, lines: Sequence[HistoryLine]) -> None:
-        """Take the next lines. Unusual."""
+        """Add the next lines. Unusual."""
         self.add_at(np.arange(self.length, self.length + len(lines)), lines)
         self.length += len(lines)
 
     def add_at(self, places: Ints, lines: Sequence[HistoryLine]) -> None:
-        """Take lines that have these places in the file, without those between. Unusual."""
+        """Add lines with these places in the file, which need not be consecutive. Unusual."""
         kinds = _bytes([_KINDS[type(line)] for line in lines])
         for kind, take in enumerate((self._other, self._request, self._answer, self._event)):
             chosen = kinds == kind
@@ -237,7 +237,7 @@ class Gathering:
             else:
                 raise Unusual
 
-    # Fields are read by name in a list of their own each, the quickest way that Python has.
+    # A list comprehension for each field is the quickest way to read it.
 
     def _of_records(
         self, places: Ints, connections: Sequence[int], clients: Sequence[int], times: Sequence[int | None]
@@ -245,7 +245,7 @@ class Gathering:
         return {"line": places, **self.whose(_ints(connections), _ints(clients)), "time": _given(times)}
 
     def whose(self, connections: Ints, clients: Ints) -> Table:
-        """Return the columns that say of which connection and client a line is. Unusual, for high numbers."""
+        """Return the columns of the connection and the client of lines. Unusual for high numbers."""
         if connections.max(initial=0) >= _MOST_CONNECTIONS or clients.max(initial=0) >= 1 << 31:
             raise Unusual
         return {"connection": connections.astype(np.int32), "client": clients.astype(np.int32)}
@@ -332,7 +332,7 @@ class Gathering:
         return fields
 
     def take_watches(self, requests: Sequence[tuple[int, Request]]) -> None:
-        """Take the requests about watches alone, each with its line."""
+        """Add requests that only concern watches, each with its place in the file."""
         self.watches.update(requests)
         for _, request in requests:
             for _, paths in lists_of(request):
@@ -340,11 +340,11 @@ class Gathering:
                     self.paths[path]
 
     def take_parts(self, places: Ints, parts: Sequence[Sequence[Part]], numbers: npt.NDArray[Any]) -> None:
-        """Take the parts of multis: those of the line at each place are `parts` of its number."""
+        """Add the parts of multis: those of the line at each place are `parts[number]`."""
         self._several(self.parts, self._asked, places, parts, numbers)
 
     def take_results(self, places: Ints, results: Sequence[Sequence[Result]], numbers: npt.NDArray[Any]) -> None:
-        """Take the results of multis: those of the line at each place are `results` of its number."""
+        """Add the results of multis: those of the line at each place are `results[number]`."""
         self._several(self.results, self._result, places, results, numbers)
 
     def _several(
@@ -397,13 +397,13 @@ _BESIDE = [OPS["ping"], OPS["auth"]]
 
 
 class Columns:
-    """A history whose lines keep the rules of `exchange.read`, joined: a row for each request, with its answer.
+    """A history that keeps the rules of `exchange.read`, joined: a row for each request, with its answer.
 
-    Rows are in the order of the file; `sent` and `answered` are lines. `answered` is `NONE` without an answer.
+    Rows are in the order of the file; `sent` and `answered` are places in it, `answered` is `NONE` without an answer.
     """
 
     def __init__(self, gathered: Gathering) -> None:
-        """Join what was gathered. Unusual, if a rule may be broken, too."""
+        """Join the gathered lines. Unusual, also if a rule may be broken."""
         if gathered.header is None or gathered.header.initial == "given":
             raise Unusual
         self.is_whole = gathered.end is not None
@@ -439,14 +439,14 @@ class Columns:
         self._join(requests)
 
     def _clients_of_connections(self) -> tuple[npt.NDArray[np.int32], Ints]:
-        """Return the number of each connection, in the order of the file, by the one that it has there, and its client.
+        """Return the number of each connection in the order of the file, by its number there, and their clients.
 
-        Unusual, if one is opened twice.
+        Unusual if one is opened twice.
         """
         opened = _given([each.connection for each in self.connects])
         if opened.max(initial=0) >= _MOST_CONNECTIONS:
             raise Unusual
-        table = np.full(opened.max(initial=-1) + 2, -1, np.int32)  # the last is that of none
+        table = np.full(opened.max(initial=-1) + 2, -1, np.int32)  # the last stands for unknown connections
         table[opened] = np.arange(len(opened), dtype=np.int32)
         if (table >= 0).sum() < len(opened):
             raise Unusual
@@ -465,7 +465,7 @@ class Columns:
         return self._numbered(_ints([line.connection for _, line in lines]), _ints([line.client for _, line in lines]))
 
     def _look_at_lines(self, gathered: Gathering, requests: Table) -> None:
-        """Look at the place and the time of each line of a connection. Unusual."""
+        """Check the place and the time of each line of a connection. Unusual."""
         opened = self.opened = _ints([line for line, _ in gathered.connects])
         lost = self._numbers_of(gathered.lost)
         ended = np.full(len(opened), _NEVER)
@@ -550,12 +550,12 @@ class Columns:
 
     @cached_property
     def all_paths(self) -> list[str]:
-        """The paths, those above the ones that are named, too."""
+        """The paths that lines name, and their parents."""
         return [*self.path_numbers][1:]
 
     @cached_property
     def done(self) -> Ints:
-        """The rows of writes that were done, as a zxid that is known."""
+        """The rows of writes that were done at a known zxid."""
         return np.flatnonzero(self.is_write & self.is_done & (self.zxid > 0))
 
     @cached_property
@@ -587,7 +587,7 @@ def _in_order(table: Table) -> None:
 
 
 def _is_ambiguous(requests: Table, by_connection: Ints, answered: Ints, answer: Ints) -> bool:
-    """Return True if a number is used again on its connection before it was answered."""
+    """Return True if a number is used again on its connection before its request was answered."""
     xid, connection = requests["xid"][by_connection], requests["connection"][by_connection]
     rises = (np.diff(xid) > 0) | (np.diff(connection) != 0)
     if rises.all():
@@ -601,7 +601,7 @@ def _is_ambiguous(requests: Table, by_connection: Ints, answered: Ints, answer: 
 
 
 def _by_xid(requests: Table, answers: Table) -> Ints:
-    """Return the answer of each request: on each connection, those of one number take turns. Unusual."""
+    """Return the answer of each request: on a connection, requests and answers of one number take turns. Unusual."""
     line = np.concatenate([requests["line"], answers["line"]])
     xid = np.concatenate([requests["xid"], answers["xid"]])
     connection = np.concatenate([requests["connection"], answers["connection"]])
@@ -616,7 +616,7 @@ def _by_xid(requests: Table, answers: Table) -> Ints:
 
 
 def is_one_of(values: npt.NDArray[Any], numbers: Sequence[int]) -> Bools:
-    """Return which values are among a few numbers: `np.isin` takes 20 times as long."""
+    """Return which values are among a few numbers. `np.isin` takes 20 times as long."""
     found: Bools = values == numbers[0]
     for number in numbers[1:]:
         found |= values == number
@@ -624,14 +624,14 @@ def is_one_of(values: npt.NDArray[Any], numbers: Sequence[int]) -> Bools:
 
 
 def distinct(values: Ints) -> Ints:
-    """Return the different values in order: `np.unique` takes 30 times as long."""
+    """Return the different values in order. `np.unique` takes 30 times as long."""
     values = np.sort(values)
     found: Ints = values[np.append(True, np.diff(values) != 0)[: len(values)]]
     return found
 
 
 def grouped(numbers: npt.NDArray[Any], count: int) -> Ints:
-    """Return the places of numbers below `count`, equal ones together, in their order. O(numbers)."""
+    """Return the order that sorts numbers below `count`, stably. O(numbers)."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     for digit in range(16, (count - 1).bit_length(), 16):
         order = order[np.argsort((numbers[order] >> digit).astype(np.uint16), kind="stable")]
@@ -639,7 +639,7 @@ def grouped(numbers: npt.NDArray[Any], count: int) -> Ints:
 
 
 def highest(values: Ints, group: npt.NDArray[Any]) -> Ints:
-    """Return the highest value up to each place among those of its group, equal groups being together. Unusual."""
+    """Return the highest value so far within each group; the values of a group are together. Unusual if too large."""
     rank = np.cumsum(np.diff(group, prepend=group[:1]) != 0)
     bits = int(values.max(initial=0)).bit_length()
     if bits + int(rank[-1:].max(initial=0)).bit_length() > 62:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 _LONG = 64
-"""Bytes from which on a text is digested by itself."""
+"""The number of bytes from which on a text is digested by itself."""
 NAME = (1 << 62) - 1
-"""The bits of the hash of a name, and of a list of them, which is their sum."""
+"""The bits of the hash of a name; a list of names has the sum of their hashes."""
 _MOST_NAMES = 1 << 20
 
 
@@ -33,7 +33,7 @@ def digests_of(texts: Sequence[str]) -> Ints:
 
 
 def digests_within(data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> Ints:
-    """Return what `digested` does of each text, by the places where they begin in `data`, and their lengths.
+    """Return `digested` of each text, given their starts in `data` and their lengths, in bytes.
 
     O(bytes), in as many steps as the longest text that is not digested by itself has bytes.
     """
@@ -54,7 +54,7 @@ def digests_within(data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> 
 
 
 def _table() -> npt.NDArray[np.uint32]:
-    """Return what a byte does to the checksum of what came before, by CRC-32's reversed polynomial."""
+    """Return the table of CRC-32 by byte, for the reversed polynomial."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0xEDB88320), table >> 1)
@@ -76,17 +76,17 @@ _NAMES = _Names()
 
 
 def hash_of(name: str) -> int:
-    """Return the number of a list of one name."""
+    """Return the hash of a name."""
     return _NAMES[name]
 
 
 def hashes_of(lists: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
-    """Return a number for each list of names, the same for each order, and the lengths of the lists.
+    """Return the hash of each list of names, which does not depend on their order, and the lengths of the lists.
 
-    Other lists have the same number once in 2**62 times.
+    Two different lists have the same hash with a probability of 2**-62.
     """
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
     hashes = np.fromiter(map(_NAMES.__getitem__, chain.from_iterable(lists)), np.int64, int(lengths.sum()))
-    sums: Any = np.append(0, np.cumsum(hashes))  # which overflow, and differ by what is right in the lowest 62 bits
+    sums: Any = np.append(0, np.cumsum(hashes))  # these overflow, but their differences are right in the lowest 62 bits
     ends = np.cumsum(lengths)
     return (sums[ends] - sums[ends - lengths]) & NAME, lengths

@@ -1,8 +1,8 @@
-"""Looks at one history in parts and in columns, as `clients.division` judges it.
+"""Screens one history in parts and in columns, as `clients.division` judges it.
 
-The stages are the same. What they hand on are columns; what they tell each other of all of the history are numbers of
-its sessions, of writes that were given up, and of containers. One task sees the zxid and time of each write and sync,
-and of reads those that may be the oldest.
+The stages are the same. They hand columns on; about the whole history they know only facts on its sessions, on writes
+that were given up, and on containers. One task reads the zxid and time of each write and sync, and of the reads that
+may be the oldest.
 """
 
 from collections import defaultdict
@@ -54,13 +54,13 @@ from zabcheck.zookeeper.clients.watches import lists_of
 
 Cases = dict[str, int | None]
 _PIECE = 1 << 40
-"""More lines than a piece has."""
+"""A number above those of all lines of a piece."""
 _decode_tables = msgspec.msgpack.Decoder(list[Packed]).decode
 P = TypeVar("P")
 
 
 class DealtPiece(PieceSummary, frozen=True):
-    """The result of stage 1: also the highest zxid."""
+    """The result of stage 1, with the highest zxid."""
 
     latest: int
 
@@ -83,11 +83,11 @@ class NodeStage(Struct, frozen=True):
     ephemerals: list[tuple[str, int, int, int]]
     gone: tuple[int, list[tuple[str, int]]] | None
     unsettled: list[str]
-    """Watched nodes that may change, or below which one may, and nobody knows."""
+    """The watched nodes that may have changed, or one below them, without a record of it."""
 
 
 class TimeStage(Struct, frozen=True):
-    """The result of the stage that sees the times of all: also how long a read missed a write."""
+    """The result of the stage that reads all times; `age` is the longest, in ns, for which a read missed a write."""
 
     cases: Cases
     age: int | None
@@ -103,7 +103,7 @@ class SessionFacts(Struct, frozen=True):
 
 
 class CaseCounts(NamedTuple):
-    """A history that was looked at, and the cases of each promise, as `ScreenedHistory.cases`."""
+    """The result for a whole history: the cases of each promise, as `ScreenedHistory.cases`."""
 
     header: HistoryHeader
     is_whole: bool
@@ -120,9 +120,9 @@ def look_divided(
     run: Executor,
     names: Sequence[str],
 ) -> CaseCounts:
-    """Look at a history whose lines are in these pieces.
+    """Screen a history in pieces.
 
-    Unusual, as for `ScreenedHistory`; NotDivided, if the pieces are none of one history.
+    Unusual as for `ScreenedHistory`; NotDivided if the pieces do not fit together.
     """
 
     def of_all(work: Callable[[Any], Any], items: Sequence[Any], kind: Any) -> list[Any]:
@@ -186,7 +186,7 @@ def _cases(screens: Mapping[str, Screen], columns: Columns, nodes: Nodes, names:
 
 
 def deal(gather: Callable[[P, Gathering], None], number: int, piece: P, shares: int, folder: str) -> DealtPiece:
-    """Deal out the lines of a piece by client. Unusual; O(lines) time and memory."""
+    """Deal out the lines of a piece by client. Unusual. O(lines) time and memory."""
     gathering, begin = Gathering(), number * _PIECE
     gathering.length = begin
     gather(piece, gathering)
@@ -219,7 +219,7 @@ def _one_part(raw: bytes) -> list[Any]:
 
 
 def look_at_sessions(division: Division, group: int, buckets: Sequence[int], names: Sequence[str]) -> SessionStage:
-    """Look at the sessions of some buckets, and send on what they asked for, by node. Unusual."""
+    """Screen the sessions of some buckets, and send their operations on, by node. Unusual."""
     lines = Lines(_read_lines(division, "lines", buckets))
     columns = lines.columns(division.header)
     nodes = Nodes(columns)
@@ -263,7 +263,7 @@ def _shares(division: Division, columns: Columns, nodes: Nodes) -> Iterator[tupl
 
 
 def _lines_of(columns: Columns, rows: Ints, count: int) -> Bools:
-    """Return which lines belong to operations: also those that open their connections."""
+    """Return which lines belong to operations, or open their connections."""
     chosen = np.zeros(count, np.bool_)
     chosen[columns.sent[rows]] = True
     chosen[columns.answered[rows][columns.answer[rows] >= 0]] = True
@@ -273,7 +273,7 @@ def _lines_of(columns: Columns, rows: Ints, count: int) -> Bools:
 
 
 def _watched(columns: Columns) -> tuple[dict[str, None], dict[str, None]]:
-    """Return the nodes that these sessions watch or hear of, and those that they watch with all below."""
+    """Return the paths that these sessions watch or hear of, and those that they watch recursively."""
     watches = (columns.watch > 0) | (columns.op == OPS["addWatch"])
     numbers = np.unique(np.concatenate([columns.path[watches], columns.events["path"]])).tolist()
     watched = dict.fromkeys(columns.all_paths[number] for number in numbers if number != NO_ID)
@@ -289,7 +289,7 @@ def _watched(columns: Columns) -> tuple[dict[str, None], dict[str, None]]:
 
 
 def look_at_nodes(division: Division, share: int, facts: SessionFacts, latest: int, names: Sequence[str]) -> NodeStage:
-    """Look at the nodes of a share, and send on what was seen of those that are watched, or in containers. Unusual."""
+    """Screen the nodes of a share, and send on the sightings of watched ones, and of those in containers. Unusual."""
     gathering = _read_lines(division, "rows", [share])
     columns = Lines(gathering).columns(division.header)
     nodes = Nodes(columns, lambda path: division.share_of(path) == share, latest)
@@ -313,7 +313,7 @@ def look_at_nodes(division: Division, share: int, facts: SessionFacts, latest: i
 
 
 def _send_seen(division: Division, share: int, facts: SessionFacts, nodes: Nodes) -> None:
-    """Send on the states of nodes, and the changes of their children, to whom they concern."""
+    """Send on the states of nodes, and the changes of their children, to the groups and shares that need them."""
     paths, to = nodes.columns.all_paths, defaultdict(list)
     for number in np.flatnonzero(nodes.is_owned).tolist():
         path = paths[number]
@@ -334,7 +334,7 @@ def _send_seen(division: Division, share: int, facts: SessionFacts, nodes: Nodes
 
 
 def _seen(division: Division, kind: str, receiver: int, gathering: Gathering) -> list[list[Table]]:
-    """Return what was seen of nodes, and of their children, as it was sent on."""
+    """Return the sightings of nodes, and of their children, that were sent on."""
     tables: list[list[Table]] = [[], []]
     for number, some in enumerate(Files(division.folder).read(kind, receiver, _decode_tables)):
         if some.length:
@@ -345,7 +345,7 @@ def _seen(division: Division, kind: str, receiver: int, gathering: Gathering) ->
 def look_at_watches(
     division: Division, group: int, buckets: Sequence[int], unsettled: Sequence[str], latest: int, names: Sequence[str]
 ) -> Cases:
-    """Look at the watches of the sessions of some buckets, of which one watches. Unusual."""
+    """Screen the watches of the sessions in some buckets. Unusual."""
     Files(division.folder).expect("lines", buckets)
     gathering = _read_lines(division, "lines", buckets)
     seen = _seen(division, "seen", group, gathering)
@@ -358,7 +358,7 @@ def look_at_watches(
 
 
 def look_at_times(division: Division, names: Sequence[str]) -> TimeStage:
-    """Look at the order of all writes and syncs, and at the reads of what was written before."""
+    """Screen the order in real time of all writes and syncs, and the age of reads."""
     columns: dict[str, list[Any]] = {name: [np.zeros(0, np.bool_)] for name in orders.Times._fields}
     for some in Files(division.folder).read("times", 0, _decode_tables):
         for name, values in unpacked(some, {}).items():
@@ -369,7 +369,7 @@ def look_at_times(division: Division, names: Sequence[str]) -> TimeStage:
 
 
 def look_below(division: Division, share: int, gone: tuple[int, list[tuple[str, int]]] | None) -> Cases:
-    """Look at the children of the containers of a share that are gone."""
+    """Screen the children of the containers of a share that are gone."""
     if gone is None or not gone[1]:
         return {"containers and TTL": gone and gone[0]}
     gathering = Gathering()
@@ -395,7 +395,7 @@ def _session_facts(parts: Sequence[SessionStage]) -> SessionFacts:
 
 
 def _of_lives(of_sessions: Sequence[SessionStage], of_nodes: Sequence[NodeStage], names: Sequence[str]) -> Cases:
-    """Compare the ends of all sessions with what was seen of their nodes."""
+    """Compare the ends of all sessions with the sightings of their nodes."""
     numbers = Numbers()
     ends = [(numbers[name], *each) for part in of_sessions for name, *each in part.ends]
     nodes = [(numbers[name], *each) for part in of_nodes for name, *each in part.ephemerals]

@@ -1,4 +1,4 @@
-"""Decodes lines for columns: a string that has a number there is matched when it is numbered, not in each line."""
+"""Decodes lines for columns: paths and owners are matched once, when they get a number, not in each line."""
 
 from msgspec.json import Decoder
 
@@ -28,7 +28,7 @@ class _Stat(Stat, frozen=True, gc=False):
 
 
 class UnmatchedPart(Part, frozen=True, kw_only=True, gc=False):
-    """A part of a multi whose path is not matched yet."""
+    """A part of a multi, with a path that is not matched yet."""
 
     path: str
 
@@ -44,7 +44,7 @@ class _Request(Request, frozen=True, kw_only=True, tag="request", gc=False):
 
 
 class UnmatchedResult(Result, frozen=True, kw_only=True, gc=False):
-    """The result of a part, whose path and owner are not matched yet."""
+    """The result of a part, with a path and an owner that are not matched yet."""
 
     path: str | None = None
     stat: _Stat | None = None
@@ -65,6 +65,6 @@ _DECODER: Decoder[HistoryLine] = Decoder(_Line)
 
 
 def decoded_lines(block: bytes, name: str, before: int) -> list[HistoryLine]:
-    """Decode lines as `history.decoded_lines` does, but for paths and owners, which `Gathering` matches."""
+    """Decode lines as `history.decoded_lines` does, except that `Gathering` has to match paths and owners."""
     lines = decode_block(_DECODER, block) if len(block) <= MAX_LINE else None
     return history.decoded_lines(block, name, before) if lines is None else lines

@@ -11,14 +11,14 @@ from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, NEVER, Nodes
 
 _MS = 1_000_000
 _LONGEST = 1 << 42
-"""A time to live in ms that is longer than all times, and fits into 64 bits as ns."""
+"""A time to live, in ms, that is longer than all times, and fits into 64 bits in ns."""
 
 
 class Ephemerals(NamedTuple):
     """The evidence of nodes about each session; arrays by its number.
 
-    `made`, the number of its ephemerals; `gone`, the first zxid since which one is gone though nobody deleted it,
-    `NEVER` if none is; and `until`, the last zxid as of which one was seen.
+    `made` is the number of its ephemerals; `gone` the lowest zxid as of which one is gone though nobody deleted it,
+    `NEVER` if none is; `until` the highest zxid as of which one was seen.
     """
 
     made: Ints
@@ -27,7 +27,7 @@ class Ephemerals(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """The evidence of sessions about themselves; arrays: the zxids of `closed`, or `NEVER`, and of the last write."""
+    """The evidence of each session about itself; arrays: the zxid of its close, or `NEVER`, and of its last write."""
 
     closed: Ints
     wrote: Ints
@@ -35,7 +35,7 @@ class Ends(NamedTuple):
 
 @lru_cache(maxsize=1)
 def ephemerals_in(columns: Columns, nodes: Nodes) -> Ephemerals:
-    """Return what the nodes of a history say of its sessions."""
+    """Return the evidence of the nodes about sessions."""
     effects, data = nodes.effects, nodes.data
     is_done = (columns.is_done & (columns.zxid > 0))[effects["row"]] & nodes.is_owned[effects["created"]]
     made = np.flatnonzero((effects["op"] == CREATE) & is_done & (effects["mode"] & MODES["ephemeral"] > 0))
@@ -55,7 +55,7 @@ def ephemerals_in(columns: Columns, nodes: Nodes) -> Ephemerals:
 
 
 def ends_in(columns: Columns, nodes: Nodes) -> Ends:
-    """Return what the sessions of a history say of themselves."""
+    """Return the evidence of the sessions about themselves."""
     closed, wrote = np.full(len(columns.sessions), NEVER), np.zeros(len(columns.sessions), np.int64)
     is_close = columns.op[columns.done] == OPS["closeSession"]
     closes, writes = columns.done[is_close], columns.done[~is_close]
@@ -65,7 +65,7 @@ def ends_in(columns: Columns, nodes: Nodes) -> Ends:
 
 
 def deleted(columns: Columns, nodes: Nodes) -> Ints:
-    """Return the first zxid at which a request may have deleted each node; `NEVER` if none may."""
+    """Return the lowest zxid at which a request may have deleted each node; `NEVER` if none may have."""
     effects = nodes.effects
     may = (effects["op"] == DELETE) & (columns.is_done | ~columns.is_known)[effects["row"]]
     first = np.full(len(nodes.unsettled), NEVER)
@@ -74,18 +74,18 @@ def deleted(columns: Columns, nodes: Nodes) -> Ints:
 
 
 def ephemeral_ends(ephemerals: Ephemerals, ends: Ends) -> int | None:
-    """Compare what was seen of ephemerals with the ends of their sessions."""
+    """Compare the sightings of ephemerals with the ends of their sessions."""
     end = np.where(ends.closed < NEVER, ends.closed, ephemerals.gone)
     return None if (ephemerals.until >= end).any() else int(ephemerals.made[end < NEVER].sum())
 
 
 def ephemeral_stays(ephemerals: Ephemerals, ends: Ends) -> int | None:
-    """Compare when ephemerals were gone with the last writes of their sessions."""
+    """Compare the zxids as of which ephemerals were gone with the last writes of their sessions."""
     return None if (ends.wrote > ephemerals.gone).any() else int(ephemerals.made.sum())
 
 
 def sessions(columns: Columns, nodes: Nodes) -> int | None:
-    """Look at what each connection was given, and at what came of a session after its end."""
+    """Check the session that each connection was given, and that no session is used after its end."""
     heard = _heard(columns)
     is_close = columns.op == OPS["closeSession"]
     closed = {*columns.connection[is_close & columns.is_done].tolist()}
@@ -128,7 +128,7 @@ def sessions(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _heard(columns: Columns) -> list[int]:
-    """Return for each connection the time of its last request that was answered; `NONE` if there is none."""
+    """Return the time of the last answered request of each connection; `NONE` if there is none."""
     rows = np.flatnonzero((columns.answer >= 0) & (columns.time != NONE))
     last = np.full(len(columns.connects), NONE)
     last[columns.connection[rows]] = columns.time[rows]
@@ -136,7 +136,7 @@ def _heard(columns: Columns) -> list[int]:
 
 
 class GoneNodes(NamedTuple):
-    """The nodes that the service deleted: their number, and the containers of them, with the zxids since which."""
+    """The nodes that the service deleted: their number, and the containers among them, with the zxids of their ends."""
 
     nodes: int
     path: Ints
@@ -144,7 +144,7 @@ class GoneNodes(NamedTuple):
 
 
 def gone_in(columns: Columns, nodes: Nodes) -> GoneNodes | None:
-    """Return which containers, and nodes with a time to live, are gone; None if one may be so too early."""
+    """Return the containers, and the nodes with a time to live, that are gone; None if one may be gone too early."""
     effects = nodes.effects
     is_done = columns.is_done[effects["row"]]
     is_special = effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
@@ -171,7 +171,7 @@ def gone_in(columns: Columns, nodes: Nodes) -> GoneNodes | None:
 
 
 def containers(gone: GoneNodes | None, nodes: Nodes) -> int | None:
-    """Look for children of containers at the time when they were gone."""
+    """Look for children of containers as of the zxids of their ends."""
     if gone is None:
         return None
     children = np.flatnonzero(np.isin(nodes.parents, gone.path))

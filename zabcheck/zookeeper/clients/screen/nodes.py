@@ -1,4 +1,4 @@
-"""The nodes of a history in columns: what writes did to them, and what was seen of them, as `clients.tree` has it."""
+"""The nodes of a history in columns: the effects of writes on them, and their sightings, as in `clients.tree`."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -43,37 +43,38 @@ class Nodes:
     """The effects of operations on nodes, and the sightings of nodes in answers."""
 
     def __init__(self, columns: Columns, owns: Callable[[str], bool] | None = None, latest: int = 0) -> None:
-        """`owns`: true for the nodes of which the history has all; there is no zxid higher than `latest`."""
+        """Collect the effects. `owns` is true for nodes with all operations here; no zxid is higher than `latest`."""
         self.columns = columns
         self._latest = latest
         self.effects = self._effects(columns.is_write, "multi")
-        """The change that each write asks for: rows in file order, `row` that of the operation, `error` its own.
+        """The change that each write asks for, in the order of the file; `row` is that of the operation.
 
-        `error` is `NONE` without an answer; `created` is the path; `result` is for `result`.
+        `error` is its own, `NONE` without an answer; `created` is the path, with the number of a sequential node;
+        `result` is an argument of the method `result`.
         """
         self.parents = self._parents()
         """By path: the number of the path above. Paths that no request names come after all others."""
         self.unsettled = np.zeros(len(columns.path_numbers) - 1, np.bool_)
         """By path: a write of unknown outcome may have changed it, or it ends by itself."""
         self.is_owned = np.ones(len(self.unsettled), np.bool_)
-        """By path: it has all that is known of the node."""
+        """By path: all operations on the node are here."""
         self._bare_lists: Table = {}
         if owns is not None:
             self.is_owned[:] = [owns(path) for path in columns.all_paths]
 
     @cached_property
     def data(self) -> Table:
-        """Sightings of nodes, as `Tree.data`: by path, `start` and `until`; `is_change` if an operation made them."""
+        """The sightings of data, as `Tree.data`: by path, `start` and `until`; `is_change` if a write made them."""
         return self._seen[0]
 
     @cached_property
     def children(self) -> Table:
-        """Sightings of children, as `Tree.children`."""
+        """The sightings of children, as `Tree.children`."""
         return self._seen[1]
 
     @property
     def bare_lists(self) -> Table:
-        """The lists of children that were answered without a Stat, of owned nodes."""
+        """The lists of children of owned nodes that came without a Stat."""
         assert self._seen
         return self._bare_lists
 
@@ -83,16 +84,16 @@ class Nodes:
         return self._seen[2]
 
     def take_seen(self, data: list[Table], children: list[Table]) -> None:
-        """Take what was seen elsewhere: tables as those of `settled_states` and of `children`."""
+        """Take the sightings of other parts: tables as those of `settled_states` and of `children`."""
         self._is_settled = np.zeros(len(self.unsettled), np.bool_)
         none = {name: np.zeros(0, np.int64) for name in ("path", "row", "start", "until", "czxid")}
         none["is_change"] = np.zeros(0, np.bool_)
         self._seen = self._in_order([none, *data], [{name: none[name] for name in _CHANGED}, *children])
 
     def settled_states(self) -> Table:
-        """Return what is known of states: how long each lasts at least, and whether the node is there.
+        """Return the states that are known: how long each lasts at least, and whether the node is there.
 
-        Of equal ones only the last is there; ends are.
+        Of states with one start, only the last is returned, and the ends of nodes.
         """
         states = {name: self.data[name][self.states] for name in (*_CHANGED, "czxid", "is_change", "key")}
         is_last = np.append(np.diff(states["key"]) != 0, True)[: len(states["key"])]
@@ -101,7 +102,7 @@ class Nodes:
         return {name: values for name, values in states.items() if name != "key"}
 
     def _effects(self, chosen: Bools, several: str) -> Table:
-        """Return the requests that operations consist of: those that have a path, and the parts of the others."""
+        """Return the single requests of operations: those with a path, and the parts of multis."""
         columns = self.columns
         whole = np.flatnonzero(chosen & (columns.op != OPS[several]) & (columns.path != NO_ID))
         single: Table = {"row": whole, "number": np.zeros(len(whole), np.int64)}
@@ -122,7 +123,7 @@ class Nodes:
         return single
 
     def result(self, name: str, results: Ints) -> Ints:
-        """Return what results have in a column, by their numbers: first answers, then the results of parts."""
+        """Return a column of results, by their numbers: those of answers come first, then those of parts."""
         answers, of_parts = self.columns.answers[name], self.columns.results[name]
         if not len(of_parts):
             return _or_none(answers, results)
@@ -132,7 +133,7 @@ class Nodes:
         return found
 
     def _results_of(self, row: Ints, number: Ints) -> Ints:
-        """Return the numbers of the results of parts, for `result`; −1 without one."""
+        """Return the numbers, for `result`, of the results of parts; −1 without one."""
         columns, lines = self.columns, self.columns.results["line"]
         if not len(lines):
             return np.full(len(row), -1)
@@ -156,7 +157,7 @@ class Nodes:
         return self._sorted(data, bits), self._sorted(children, bits), bits
 
     def _changes(self, done: Bools) -> tuple[Table, Table]:
-        """Return what the writes that were done made of nodes, and of their parents."""
+        """Return the sightings that the writes which were done prove: of data, and of the children of parents."""
         columns, all_effects = self.columns, self.effects
         of_multi = columns.op[all_effects["row"]] == OPS["multi"]
         last = done & (~of_multi | (all_effects["op"] != CHECK))
@@ -222,7 +223,7 @@ class Nodes:
         return reads
 
     def _reads(self) -> tuple[Table, Table]:
-        """Return what reads show of nodes, and of their children."""
+        """Return the sightings in reads: of data, and of children."""
         columns, reads = self.columns, self.reads()
         zxid, has_stat = columns.zxid[reads["row"]], reads["czxid"] != NONE
         absent = (reads["error"] == NO_NODE) & (zxid > 0)
@@ -248,7 +249,7 @@ class Nodes:
 
     @cached_property
     def is_complete(self) -> Bools:
-        """By path: all who write the node are recorded."""
+        """By path: all writers of the node are recorded."""
         tops = self.columns.header.complete
         below = tuple(top.rstrip("/") + "/" for top in tops)
         if "/" in tops:
@@ -256,7 +257,7 @@ class Nodes:
         return np.array([path.startswith(below) or path in tops for path in [*self.columns.path_numbers][1:]], np.bool_)
 
     def _bits(self, tables: list[Table]) -> int:
-        """Return how many bits a zxid takes in a key. Unusual, if a key does not fit."""
+        """Return the number of bits of a zxid in a key. Unusual if a key does not fit into 62 bits."""
         times = [self.columns.zxid, *(each[name] for each in tables for name in ("start", "until"))]
         latest = max(self._latest, *(int(each.max(initial=0, where=each != NEVER)) for each in times))
         bits = latest.bit_length() + 1
@@ -275,7 +276,7 @@ class Nodes:
 
     @cached_property
     def states(self) -> Ints:
-        """The rows of `data` that are states since `start`, not absences that were found at some time."""
+        """The rows of `data` whose state is known to begin at `start`, which an absence that was read is not."""
         return np.flatnonzero(self.data["is_change"] | (self.data["czxid"] != NONE))
 
     @cached_property
@@ -285,7 +286,7 @@ class Nodes:
 
     @cached_property
     def _is_settled(self) -> Bools:
-        """By path: nothing changes it unseen."""
+        """By path: every change is known."""
         return ~self.unsettled & self.is_complete
 
     def state_at(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
@@ -300,7 +301,7 @@ class Nodes:
         return np.where(known, row, -1)
 
     def shown(self, name: str, rows: Ints) -> Ints:
-        """Return what these rows of `data` have in a column; `NONE` for −1."""
+        """Return a column of these rows of `data`; `NONE` for −1."""
         return _or_none(self.data[name], rows)
 
     def is_contradicted(self, seen: Table) -> bool:
@@ -323,7 +324,7 @@ class Nodes:
         return bool((same & (is_there[1:] != is_there[:-1])).any()) or self.is_contradicted(data)
 
     def absence_after(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
-        """Return the rows of `data` in which nodes were not there for the first time after these zxids; −1 if never."""
+        """Return the rows of `data` with the first absence of each node after a zxid; −1 if there is none."""
         if not len(self.absences):
             return np.full(len(path), -1)
         place = np.searchsorted(self.data["key"][self.absences], self.key(path, zxid), "right")
@@ -341,19 +342,19 @@ class Nodes:
         return np.flatnonzero(self.data["czxid"] == NONE)
 
     def key(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
-        """Return a path and a zxid as one number, in their order."""
+        """Return each path and zxid as one number, which orders by path first."""
         key: Ints = path.astype(np.int64) << self.bits | zxid
         return key
 
 
 class Labels:
-    """Pairs of a path and what was written to it, as numbers: those of some paths and contents.
+    """Numbers for pairs of a path and a content that are looked for.
 
-    Data that differs may have one content, and the same may be written twice.
+    Different data may have one content, and the same may be written twice.
     """
 
     def __init__(self, path: npt.NDArray[Any], content: Ints) -> None:
-        """Take the pairs whose paths, and whose contents, are looked for."""
+        """Number the pairs of these paths and contents."""
         self._is_of = np.zeros(path.max(initial=-1) + 1, np.bool_)
         self._is_of[path] = True
         self._contents = distinct(content)

@@ -13,7 +13,7 @@ _TIMELY = [OPS[name] for name in TIMELY]
 
 
 def answer_order(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the lines of each connection's answers, in the order of its requests."""
+    """Compare the places of each connection's answers, in the order of its requests."""
     rows = columns.by_connection[~columns.is_beside_the_order[columns.by_connection]]
     has, connection = columns.answer[rows] >= 0, columns.connection[rows]
     same = np.diff(connection) == 0
@@ -37,7 +37,7 @@ def rising_view(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def views(columns: Columns) -> tuple[Ints, Ints]:
-    """Return the connection and the zxid of each answer that tells one, by connection."""
+    """Return the connection and the zxid of each answer with a zxid, by connection."""
     rows = columns.answers_by_connection
     zxid = columns.answers["zxid"][rows]
     return columns.answers["connection"][rows][zxid > 0], zxid[zxid > 0]
@@ -61,9 +61,9 @@ def system_image(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _before(columns: Columns, chosen: Bools) -> Ints | None:
-    """Return by connection the highest zxid that its session was told by chosen requests before it was asked for.
+    """Return by connection the highest zxid in the answers to chosen requests of its session before it was opened.
 
-    None if a session is given that was not asked for, and that others have.
+    None if a connection is given a session that it did not ask for, and that another has.
     """
     answers = columns.answers
     of = np.zeros(len(answers["line"]), np.bool_)
@@ -88,7 +88,7 @@ def _before(columns: Columns, chosen: Bools) -> Ints | None:
 
 
 def own_writes(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the zxid of each operation with the highest of its session's writes before."""
+    """Compare the zxid of each operation with the highest of its session's earlier writes."""
     done = columns.is_write & columns.is_done
     before = _before(columns, done)
     if before is None:
@@ -101,7 +101,7 @@ def own_writes(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def order_sent(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the zxids of each session's writes, and look for what was given up and may be passed over."""
+    """Compare the zxids of each session's writes, and look for writes that were given up and may have been skipped."""
     rows = columns.by_session(columns.done)
     same = np.diff(columns.session[rows]) == 0
     if (same & (np.diff(columns.zxid[rows]) <= 0)).any():
@@ -114,7 +114,7 @@ def order_sent(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _given_up(columns: Columns) -> tuple[Ints, Ints]:
-    """Return the writes of unknown outcome, each with the next one of its session that was done, if there is one."""
+    """Return the writes of unknown outcome that have a later write of their session that was done, and that write."""
     is_done = columns.is_done & (columns.zxid > 0)
     rows = columns.by_session(np.flatnonzero(columns.is_write & (~columns.is_known | is_done)))
     session, place = columns.session[rows], np.arange(len(rows))
@@ -126,7 +126,7 @@ def _given_up(columns: Columns) -> tuple[Ints, Ints]:
 
 
 class AbandonedWrites(NamedTuple):
-    """The writes that were given up on another connection, by path and content: none may take effect after `until`."""
+    """Writes that were given up on another connection, by path and content: none may take effect after `until`."""
 
     path: Ints
     content: Ints
@@ -134,7 +134,7 @@ class AbandonedWrites(NamedTuple):
 
 
 def lost_in(columns: Columns, nodes: Nodes) -> AbandonedWrites:
-    """Return what must not come late. `until` is the zxid of the next write of the session that was done."""
+    """Return the writes that must not come late. `until` is the zxid of the session's next write that was done."""
     effects = nodes.effects
     unknown, later = _given_up(columns)
     of = np.full(len(columns.op), -1)
@@ -148,7 +148,7 @@ def lost_in(columns: Columns, nodes: Nodes) -> AbandonedWrites:
 
 
 def is_none_late(lost: AbandonedWrites, nodes: Nodes) -> bool:
-    """Return False if a write that was given up may have come late: what it would write is seen, and nobody else's."""
+    """Return False if a write that was given up may have come late: its content is seen, and nobody else wrote it."""
     labels, data, effects = Labels(lost.path, lost.content), nodes.data, nodes.effects
     seen = labels.rows(data)
     if not len(seen):
@@ -168,11 +168,11 @@ def is_none_late(lost: AbandonedWrites, nodes: Nodes) -> bool:
 
 
 class Times(NamedTuple):
-    """The order of real time. Each write that was done has its zxid in `written`, and is `asked` if its time is known.
+    """The times and zxids that real time orders.
 
-    A sync is asked, too. Of what was `told` only that is here which had the highest zxid so far, of all or of the
-    writes; of what was `read`, only that after which nothing older was. If there is a bound, a read has to show what
-    was told before it was `due`.
+    `written` has the zxid of each write that was done; `asked` the times of these and of syncs, if known. `told` has
+    only the answers with the highest zxid so far, of all or of writes; `read` only the reads after which none was
+    older. With a bound, a read has to show the writes that were answered before it was `due`.
     """
 
     written: Ints
@@ -190,7 +190,7 @@ class Times(NamedTuple):
 
 @lru_cache(maxsize=1)
 def times_of(columns: Columns, nodes: Nodes) -> Times:
-    """Return what real time orders in a history."""
+    """Return the times and zxids of a history."""
     written = columns.zxid[columns.done]
     has = (columns.answer >= 0) & (columns.zxid > 0)
     if columns.header.clock != "one":
@@ -227,7 +227,7 @@ def times_of(columns: Columns, nodes: Nodes) -> Times:
 
 
 def _is_highest(zxid: Ints) -> Bools:
-    """Return which are higher than all before."""
+    """Return which zxids are higher than all before them."""
     before = np.maximum.accumulate(np.append(0, zxid))[:-1]
     found: Bools = zxid > before
     return found
@@ -253,7 +253,7 @@ def timeliness(times: Times) -> int | None:
 
 
 def _in_real_time(at: Ints, zxid: Ints, times: Times, before: Bools, more: int) -> int | None:
-    """Compare the zxids of operations with those that were told before, than which they are to be higher by `more`."""
+    """Check that zxids are higher, by `more` at least, than the highest of those told before."""
     if not before.any():
         return 0
     when, best = _best_told(times, before)
@@ -263,14 +263,14 @@ def _in_real_time(at: Ints, zxid: Ints, times: Times, before: Bools, more: int) 
 
 
 def _best_told(times: Times, of: Bools) -> tuple[Ints, Ints]:
-    """Return the times at which some of what was told was, in order, and the highest zxid of them up to each."""
+    """Return the times of some of the answers, in order, and the highest zxid up to each."""
     when = times.told[of]
     order = np.argsort(when, kind="stable")
     return when[order], np.maximum.accumulate(times.told_zxid[of][order])
 
 
 def greatest_age(times: Times) -> int | None:
-    """Return what `clients.orders.greatest_age` does."""
+    """Return the same as `clients.orders.greatest_age`."""
     if not (times.is_told_of_write.any() and len(times.read)):
         return None
     when, best = _best_told(times, times.is_told_of_write)

@@ -1,4 +1,4 @@
-"""Takes the columns of Parquet as they are: of a row that has all its fields there no line is made.
+"""Gathers the columns of Parquet as they are: no line is made from a row, except from unusual ones.
 
 Needs pyarrow: the extra `parquet`.
 """
@@ -66,7 +66,7 @@ class _Rest(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
 
 
 class _RestOfRequest(_Rest):
-    """The columns of a request that is not taken as a line."""
+    """The fields in `rest` of a request that is not taken as a line."""
 
     parts: tuple[UnmatchedPart, ...] = ()
     ttl: Count = 0
@@ -110,11 +110,11 @@ _CONNECTS, _CONNECTEDS, _LOSTS = Decoder(_RestOfConnect), Decoder(_RestOfConnect
 
 
 class _Doubtful(Exception):
-    """A row that may be no line of a history."""
+    """A row may not be a line of a history."""
 
 
 def gather(source: BinaryIO, name: str, gathering: Gathering, groups: Sequence[int] | None = None) -> None:
-    """Take the rows of a file, or of some row groups.
+    """Add the rows of a file, or of some row groups, to columns.
 
     HistoryError as for `parquet.load`; Unusual as for `Gathering.add`.
     """
@@ -124,7 +124,7 @@ def gather(source: BinaryIO, name: str, gathering: Gathering, groups: Sequence[i
 
 
 class _Batch:
-    """Rows that follow those that were gathered."""
+    """A batch of rows that follows those that were gathered."""
 
     def __init__(self, batch: pa.RecordBatch, name: str, gathering: Gathering) -> None:
         self.batch, self.name, self.gathering = batch, name, gathering
@@ -158,7 +158,7 @@ class _Batch:
                     self._take_lines(self.chosen)
 
     def _take_lines(self, chosen: Bools) -> None:
-        """Take rows as lines. HistoryError for the first row of all that is none."""
+        """Add rows as lines. HistoryError for the first bad row of the batch."""
         if not chosen.any():
             return
         try:
@@ -168,7 +168,7 @@ class _Batch:
             raise
         self.gathering.add_at(self.places[chosen], lines)
 
-    # Kinds of lines; each reads all before it hands on any.
+    # The kinds of lines. Each method reads all rows before it adds any.
 
     def _whose(self) -> tuple[list[int], list[int], list[int], list[int | None]]:
         """Return the places, clients, connections and times of the rows."""
@@ -259,7 +259,7 @@ class _Batch:
     def _about_watches(
         self, table: Table, lines: Ints, rest: Sequence[_RestOfRequest], numbers: npt.NDArray[Any]
     ) -> list[tuple[int, Request]]:
-        """Return the requests about watches alone, each with its line."""
+        """Return the requests that only concern watches, each with its place in the file."""
         found = np.flatnonzero(is_one_of(table["op"], ABOUT_WATCHES))
         records, none, texts, watches = self._records(), _RestOfRequest(), self._values("path"), [*WATCHES]
         path = self._looked_up("path", range(len(texts)), NO_ID)[found].tolist()
@@ -343,12 +343,12 @@ class _Batch:
         }
 
     def _rest(self, decoder: Decoder[T]) -> tuple[Ints, list[T]]:
-        """Return the other fields of the rows that have some, after their places among the rows."""
+        """Return the places of the rows that have other fields, and these fields."""
         lines, decoded, numbers = self._distinct_rest(decoder)
         return lines, [*map(decoded.__getitem__, numbers.tolist())]
 
     def _distinct_rest(self, decoder: Decoder[T]) -> tuple[Ints, list[T], npt.NDArray[Any]]:
-        """Return the places of the rows that have other fields, these fields without equal ones, and those of each."""
+        """Return the places of the rows that have other fields, the distinct values of these, and their numbers."""
         lines = np.flatnonzero(self.valid["rest"][self.rows])
         if not len(lines):
             return lines, [], lines
@@ -362,7 +362,7 @@ class _Batch:
     def _put_data(
         self, content: Ints, lines: Ints, rest: Sequence[_RestOfRequest | _RestOfAnswer], numbers: npt.NDArray[Any]
     ) -> None:
-        """Put in the data that is no text."""
+        """Add the data that is not text."""
         data = contents_of([each.data for each in rest])[numbers]
         some = np.flatnonzero(data != NONE)
         content[lines[some]] = data[some]
@@ -370,7 +370,7 @@ class _Batch:
     # Columns.
 
     def _ints(self, name: str, least: int = 0, missing: int = NONE) -> Ints:
-        """Return numbers; `missing` where there is none."""
+        """Return a column of numbers; `missing` where there is none."""
         column = self.batch.column(name)
         if column.null_count == len(column):
             return np.full(len(self.rows), missing)
@@ -385,7 +385,7 @@ class _Batch:
         return values
 
     def _given(self, name: str, least: int = 0) -> Ints:
-        """Return numbers that each row has to have."""
+        """Return a column of numbers, without which a row is doubtful."""
         self._need(name)
         return self._ints(name, least)
 
@@ -394,14 +394,14 @@ class _Batch:
             raise _Doubtful
 
     def _values(self, name: str) -> list[str]:
-        """Return the strings of the dictionary of a column: each that the rows have, and maybe others."""
+        """Return the strings in the dictionary of a column: all that the rows have, and maybe others."""
         found: list[str] = self.batch.column(name).dictionary.to_pylist()
         return found
 
     def _looked_up(
         self, name: str, numbers: Sequence[int] | npt.NDArray[Any], missing: int, kind: Any = np.int64
     ) -> npt.NDArray[Any]:
-        """Return by chosen row the numbers that are those of a column's dictionary; `missing` where there is none."""
+        """Return for each row the number of its string in a column's dictionary; `missing` where there is none."""
         if not len(numbers):
             return np.full(len(self.rows), missing, kind)
         column = self.batch.column(name)
@@ -421,7 +421,7 @@ class _Batch:
 
     @cached_property
     def _digests(self) -> Ints:
-        """The digest of each text of the column of data."""
+        """The digest of each text in the dictionary of the column `data`."""
         texts = self.batch.column("data").dictionary
         if not len(texts):
             return np.zeros(0, np.int64)
@@ -435,7 +435,7 @@ class _Batch:
 
 
 def _numbered(pattern: re.Pattern[str], numbers: dict[Any, int], texts: Sequence[str]) -> list[int]:
-    """Return the numbers of texts, the new ones of which have to match."""
+    """Return the numbers of texts; new ones have to match the pattern."""
     found = [*map(numbers.get, texts)]
     for place, number in enumerate(found):
         if number is None:
@@ -446,7 +446,7 @@ def _numbered(pattern: re.Pattern[str], numbers: dict[Any, int], texts: Sequence
 
 
 def _flags(values: Bools) -> pa.Array:
-    """Return an Arrow array of flags; `pyarrow.array` would load pandas, if that is there."""
+    """Return an Arrow array of flags. `pyarrow.array` would load pandas, if that is installed."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
 
 
@@ -455,7 +455,7 @@ def _numbers(values: Ints) -> pa.Array:
 
 
 def _raw(column: pa.Array, kind: Any) -> npt.NDArray[Any]:
-    """Return numbers as they are in memory: any number where there is none."""
+    """Return numbers as they are in memory, with any number in place of null."""
     begin = column.offset
     return np.frombuffer(column.buffers()[1], kind)[begin : begin + len(column)]
 

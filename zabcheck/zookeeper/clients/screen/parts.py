@@ -1,4 +1,4 @@
-"""Parts of a history in columns, as they are handed on between processes."""
+"""Parts of a history in columns, packed for other processes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -15,7 +15,7 @@ from zabcheck.zookeeper.clients.watches import lists_of
 
 
 class Packed(Struct, frozen=True, array_like=True):
-    """A table. A column of one value all along has it once; `values` has what the numbers in some columns stand for."""
+    """A packed table. A constant column is stored as one value; `values` has the meanings of numbers, by column."""
 
     length: int
     columns: dict[str, tuple[str, bytes]]
@@ -23,7 +23,7 @@ class Packed(Struct, frozen=True, array_like=True):
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """Some lines of a history: its tables, and the lines that are in none, with their places in the file."""
+    """Some lines of a history: tables, and the lines that are in none of them, with their places in the file."""
 
     tables: list[Packed]
     connects: list[tuple[int, Connect]]
@@ -38,7 +38,7 @@ decode_part = Decoder(Part).decode
 
 
 def packed(table: Table, values: Mapping[str, Sequence[str]]) -> Packed:
-    """Pack a table, with the values that stand behind the numbers of some columns."""
+    """Pack a table, with the values for which the numbers in some columns stand."""
     length = len(next(iter(table.values()))) if table else 0
     columns: dict[str, tuple[str, bytes]] = {}
     used: dict[str, list[str]] = {}
@@ -54,7 +54,7 @@ def packed(table: Table, values: Mapping[str, Sequence[str]]) -> Packed:
 
 
 def unpacked(some: Packed, numbers: Mapping[str, Numbers]) -> Table:
-    """Return a table, with the numbers that its values have here."""
+    """Unpack a table; its values get the numbers that they have in `numbers`, by column."""
     table: Table = {}
     for name, (kind, raw) in some.columns.items():
         column: npt.NDArray[np.int64] = np.frombuffer(raw, kind)
@@ -67,19 +67,19 @@ def unpacked(some: Packed, numbers: Mapping[str, Numbers]) -> Table:
 
 
 def numbers_in(gathering: Gathering) -> dict[str, Numbers]:
-    """Return by column what its numbers stand for."""
+    """Return by column the numbers of its values."""
     paths = gathering.paths
     return {"path": paths, "created": paths, "owner": gathering.sessions, "error": gathering.errors}
 
 
 def values_in(gathering: Gathering) -> dict[str, Sequence[str]]:
-    """Return by column the values that its numbers stand for."""
+    """Return by column the values for which its numbers stand."""
     paths = [*gathering.paths][1:]
     return {"path": paths, "created": paths, "owner": [*gathering.sessions], "error": [*gathering.errors]}
 
 
 def gathered(parts: Iterable[Part]) -> Gathering:
-    """Gather the lines of parts, which have the places of the file."""
+    """Gather the lines of parts; they keep their places in the file."""
     gathering = Gathering()
     numbers = numbers_in(gathering)
     for part in parts:
@@ -98,10 +98,10 @@ def gathered(parts: Iterable[Part]) -> Gathering:
 
 
 class Lines:
-    """Lines that were gathered, numbered anew without those between."""
+    """Lines that were gathered, numbered consecutively."""
 
     def __init__(self, gathering: Gathering) -> None:
-        """Take all that was gathered."""
+        """Take all gathered lines."""
         self._gathering = gathering
         self._values = values_in(gathering)
         self.tables = [table.take() for table in gathering.tables]
@@ -132,7 +132,7 @@ class Lines:
         return client
 
     def part(self, chosen: Bools) -> Part:
-        """Return some of the lines, and what each connection was answered that opens there."""
+        """Return some of the lines, and the `connected` line of each connection that they open."""
         gathering, tables = self._gathering, []
         connects = self._some(gathering.connects, chosen)
         opened = {connect.connection for _, connect in connects}

@@ -7,7 +7,7 @@ from zabcheck.zookeeper.clients.screen.nodes import SET, Nodes
 
 
 def one_order(columns: Columns, nodes: Nodes) -> int | None:
-    """Return 0 if the answers about each node have zxids or counters."""
+    """Return 0 if the answers about each node have zxids or counters, None otherwise."""
     if not len(nodes.is_owned):
         return 0
     accesses = is_one_of(columns.op, [OPS["getData"], SET]) & (columns.path != NO_ID)

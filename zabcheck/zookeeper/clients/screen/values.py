@@ -25,7 +25,7 @@ from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION
 
 
 def reads(columns: Columns, nodes: Nodes) -> int | None:
-    """Look for sightings that contradict each other, absences of what was there, and wrong lists of children."""
+    """Look for sightings that contradict each other, absences of nodes that are there, and wrong lists of children."""
     data = nodes.data
     if nodes.has_conflicts or is_of_the_future(columns, nodes):
         return None
@@ -40,7 +40,7 @@ def reads(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def is_of_the_future(columns: Columns, nodes: Nodes) -> bool:
-    """Return True if an answer shows what its own zxid does not have."""
+    """Return True if an answer shows a change after its own zxid."""
     data = nodes.data
     zxid = columns.zxid[data["row"]]
     read = ~data["is_change"] & (zxid > 0)
@@ -94,7 +94,7 @@ def multi(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
-    """Look for sightings that contradict each other, and of what only a multi that was refused would have written."""
+    """Look for sightings that contradict each other, and for contents that only a refused multi would have written."""
     if nodes.has_conflicts:
         return None
     effects = nodes.effects
@@ -118,7 +118,7 @@ def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _have_results(columns: Columns, answered: Bools) -> bool:
-    """Return False if the results of a multi are not as they have to be."""
+    """Return False if the results of a multi do not fit its parts, or each other."""
     rows = np.flatnonzero(answered)
     lines, error = columns.results["line"], columns.results["error"]
     first = np.searchsorted(lines, columns.answered[rows])
@@ -153,7 +153,7 @@ def views_of_multi_reads(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def conditions(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare each outcome with the node as it was before, its parent and its children, where that is known."""
+    """Compare each outcome with the node, its parent and its children before it, where they are known."""
     answered = _answered(columns, nodes)
     parts = [look(columns, nodes, answered) for look in (_of_nodes, _of_parents)]
     cases = [*parts, deletes(columns, nodes)]
@@ -161,7 +161,7 @@ def conditions(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def _answered(columns: Columns, nodes: Nodes) -> Bools:
-    """Return which effects have an outcome: those of multis, if there are as many results as parts."""
+    """Return which effects have an outcome: of multis, only those with as many results as parts."""
     effects = nodes.effects
     row, error = effects["row"], effects["error"]
     answered: Bools = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART)
@@ -238,7 +238,7 @@ def _of_nodes(columns: Columns, nodes: Nodes, answered: Bools) -> int | None:
 
 
 def counters(columns: Columns, nodes: Nodes) -> int | None:
-    """Look at each Stat, and compare those of one node."""
+    """Check each Stat, and compare those of one node."""
     data = nodes.data
     there = data["czxid"] != NONE
     if nodes.has_conflicts or nodes.is_contradicted(nodes.children) or _is_impossible(data, there):
@@ -267,7 +267,7 @@ def _is_impossible(data: Table, there: Bools) -> bool:
 
 
 def _has_another_owner(columns: Columns, nodes: Nodes) -> bool:
-    """Return True if a node has not the owner with which it was created."""
+    """Return True if a node has another owner than the one with which it was created."""
     effects, data = nodes.effects, nodes.data
     created = (effects["op"] == CREATE) & (columns.is_done & (columns.zxid > 0))[effects["row"]]
     created = np.flatnonzero(created & nodes.is_owned[effects["created"]])

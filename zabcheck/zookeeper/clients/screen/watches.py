@@ -1,7 +1,7 @@
 """Screens the promises of `clients.watches` in columns.
 
-When a watch is due, and by when its event has to have come, is looked up for all of them at once; what is left is one
-pass over the answers that set watches, and the events.
+The change that each watch has to tell next, and the line before which it has to, are looked up for all at once. Then
+one pass over the answers that set watches, and over the events, is left.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ _REMOVED = {"data": (DATA, EXIST), "children": (CHILD,), "persistent": (PERSISTE
 _READS = [OPS[name] for name in ("getData", "exists", "getChildren")]
 _CHANGED_BELOW = TYPES["NodeChildrenChanged"]
 _RESUMED, _ARMED, _ANSWERED, _HEARD = range(4)
-"""The records about watches: a setWatches when it is sent, a read that sets one, other answers, and events."""
+"""The kinds of records: a setWatches when it is sent, a read that sets a watch, other answers, and events."""
 
 
 class _Broken(Exception):
@@ -53,7 +53,7 @@ class _Broken(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Arm:
-    """A watch: what it is due to tell, and the line before which it has to."""
+    """A watch: the zxid of the change that it is due to tell, and the line before which it has to."""
 
     kind: int
     since: int
@@ -76,7 +76,7 @@ class Cases(NamedTuple):
 
 @lru_cache(maxsize=1)
 def watched(columns: Columns, nodes: Nodes) -> Cases | None:
-    """Return the cases; None if something may be broken."""
+    """Return the cases; None if a promise about watches may be broken."""
     try:
         return _WatchScreen(columns, nodes).judge() if rising_view(columns, nodes) is not None else None
     except _Broken:
@@ -105,7 +105,7 @@ class _Changes:
         ]
 
     def next(self, kind: npt.NDArray[Any], path: npt.NDArray[Any], after: npt.NDArray[Any]) -> Ints:
-        """Return the first change of each of these nodes after a zxid that tells a watch of its kind."""
+        """Return the zxid of the first change of each node, after a zxid, that a watch of some kind tells."""
         key, is_child = self._nodes.key(path, after), kind == CHILD
         found = np.where(is_child, NEVER, self._following(self._data, path, key))
         below = is_child | (kind == PERSISTENT)
@@ -156,7 +156,7 @@ class _WatchScreen:
         unsettled |= {above for path in unsettled for above in ancestors(path)}
         unseen = [path in unsettled for path in columns.all_paths]
         self.is_clear = (nodes.is_complete & ~np.array(unseen, np.bool_)).tolist()
-        """By path: each change is known, of the node and of those below."""
+        """By path: every change of the node, and of those below, is known."""
 
     def judge(self) -> Cases:
         columns = self.columns
@@ -213,7 +213,7 @@ class _WatchScreen:
         return Cases(**self.cases)
 
     def _set_again(self, rows: Ints) -> "dict[int, list[_Again]]":
-        """Return for each setWatches what becomes of each watch in its lists."""
+        """Return for each setWatches the new state of each watch in its lists."""
         columns, nodes, numbers = self.columns, self.nodes, self.columns.path_numbers
         requests = [columns.watches[line] for line in columns.sent[rows].tolist()]
         lists = [
@@ -245,7 +245,7 @@ class _WatchScreen:
 
 
 class _Again(NamedTuple):
-    """A watch that is set again: as of `zxid`, unless a change since `relative` has to be told."""
+    """A watch that is set again as of `zxid`, unless it `is_told`: a change since `relative` has to be told first."""
 
     key: int
     relative: int
@@ -256,7 +256,7 @@ class _Again(NamedTuple):
 
 
 class _Stream:
-    """The watches of one connection, while what it brought is looked at in order."""
+    """The watches of one connection, while its answers and events are read in order."""
 
     def __init__(self, watched: _WatchScreen, connection: int) -> None:
         self.watched, self.connection = watched, connection
@@ -280,7 +280,7 @@ class _Stream:
             self.has_recursive |= arm.kind == RECURSIVE
 
     def answer(self, line: int, row: int, again: dict[int, list[_Again]]) -> None:
-        """Take the answer to an operation that is about watches alone."""
+        """Take the answer to an operation that only concerns watches."""
         columns = self.watched.columns
         op = columns.op[row]
         if columns.error[row] == NO_WATCHER:
@@ -327,7 +327,7 @@ class _Stream:
                 self.watched.cases["removal"] += 1
 
     def _not_removed(self, row: int) -> None:
-        """Check that there is no watch of a node, as the answer says."""
+        """Check that a node has no watch of this kind, as the answer says."""
         path = int(self.watched.columns.path[row]) * _KINDS
         asked = self.watched.columns.watches[int(self.watched.columns.sent[row])].watch
         kinds = _REMOVED.get(asked, range(_KINDS))
@@ -383,7 +383,7 @@ class _Stream:
                 del arms[key]
 
     def _above(self, path: int) -> Iterator[tuple[int, _Arm]]:
-        """Yield the recursive watches on a node or one above it."""
+        """Yield the recursive watches on a node and on those above it."""
         columns = self.watched.columns
         name = columns.all_paths[path]
         for each in (name, *ancestors(name)):
