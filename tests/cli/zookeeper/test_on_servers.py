@@ -154,8 +154,8 @@ def test_the_run_of_a_bug_breaks_the_same_on_debians_servers(name: str, tmp_path
     file = KEPT / f"{name}.schedule.json"
     options = ("--times", "1", "--classpath", classpath, "--format", "json")
     differences = []
-    while len(differences) < 2:
-        told = process("replay", file, "--on-zookeeper", *options, cwd=tmp_path)
+    while len(differences) < 5:
+        told = process("replay", file, "--on-zookeeper", *options, cwd=tmp_path, timeout=2400)
         assert told.err == ""
         [run] = told.json["runs"]
         assert told.json["matched"] == (run["difference"] is None)

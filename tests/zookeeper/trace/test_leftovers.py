@@ -43,13 +43,17 @@ def test_what_is_cut_off_or_proposed_again_does_not_come_back() -> None:
     assert [each.may_come_back(ABANDONED.zxid) for each in (cut, kept, brought)] == [False, True, False]
 
 
-@pytest.mark.parametrize(("logged", "logs"), [((1, 2), None), ((4,), False), ((1, 4), True), ((1,), None)])
+@pytest.mark.parametrize(
+    ("logged", "logs"), [((1, 2), None), ((4,), False), ((1, 4), True), ((1,), None), ((3, 4), False)]
+)
 def test_what_an_observer_was_told_and_has_not_logged_is_noted_if_the_log_goes_on(
     logged: tuple[int, ...], logs: bool | None
 ) -> None:
+    """The third was on its way to the observer when that became a voter, and was proposed to it again."""
     found = Leftovers()
-    for counter in (1, 2):
+    for counter in (1, 2, 3):
         found.inform(Zxid(1, counter))
+    found.bring(Zxid(1, 3))
     lost = Zxid(1, 2) if 1 in logged else Zxid(1, 1)
-    noted = [] if logs is None else [InformedNotLogged(4, lost, Zxid(1, 4), logs)]
+    noted = [] if logs is None else [InformedNotLogged(4, lost, Zxid(1, 3 if 3 in logged else 4), logs)]
     assert [*found.notes_on(4, [Zxid(1, each) for each in logged], Zxid(0, 0))] == noted

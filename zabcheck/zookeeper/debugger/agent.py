@@ -23,7 +23,7 @@ from zabcheck.zookeeper.debugger.jdwp import (
 )
 
 HOST = "127.0.0.1"
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds that an agent has for an answer. It takes a millisecond, but a machine may be busy."""
 OPTION = f"-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address={HOST}:0"
 """The option that starts the agent, at a port that the system chooses. The JVM waits until the agent resumes it."""

@@ -43,7 +43,7 @@ def opened(
     EnsembleError if there is no agent; AgentGone, AgentError.
     """
     server = ensemble.servers[number]
-    until = ensemble.clock() + AGENT_UP
+    until = ensemble.clock() + AGENT_UP * ensemble.slowness()
     while (port := port_told(server.log())) is None:
         ensemble.check()
         up = server.up

@@ -109,7 +109,8 @@ def execute_on(
     """Execute a schedule on an ensemble of which nothing was started, and end all of it. Raises as `execute` does."""
     exact = exact or schedule.in_step
     waited = UP_AT_LAST + (PATIENT_LIMITS[0] * TICK / 1000 if schedule.waits_long else 0)
-    execution = Execution(Running(ensemble, record, stops, exact, schedule.in_step), waited)
+    running = Running(ensemble, record, stops, exact, schedule.in_step, schedule.seed is not None)
+    execution = Execution(running, waited)
     try:
         execution.begin()
         for number, choice in enumerate(schedule.choices):

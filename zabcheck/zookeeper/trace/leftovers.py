@@ -48,7 +48,7 @@ class Leftovers:
 
     def bring(self, zxid: Zxid) -> None:
         """Note that the transaction is proposed to the server, maybe again."""
-        for each in (self._cut_off, self._replaced, self._not_logged):
+        for each in (self._cut_off, self._replaced, self._not_logged, self._informed):
             each.pop(zxid, None)
 
     def inform(self, zxid: Zxid) -> None:
