@@ -55,7 +55,7 @@ Without = Annotated[
     str | None,
     typer.Option("--without", metavar="C", help="Leave this conjunct out of the invariant, to see what needs it."),
 ]
-Seconds = Annotated[float, typer.Option("--seconds", min=1, help="The most that one obligation may take.")]
+Seconds = Annotated[float, typer.Option("--seconds", min=1, help="The most CPU time that one obligation may take.")]
 Certificate = Annotated[
     Path | None,
     typer.Option("--certificate", metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`."),

@@ -16,6 +16,8 @@ from zabcheck.text.words import counted
 
 HURRY = 0.05
 """The fraction of its CPU limit that a step has while a run with an endless step is minimised and explained."""
+ENDLESS = 10.0
+"""The most CPU seconds that go into making such a run shorter: each try costs that limit."""
 
 
 def counterexample(
@@ -41,6 +43,7 @@ def _counterexample(
         # A step that never returns costs its whole limit each time it is tried. Only the last word has that patience.
         patience = HURRY if found.raised.stopped else 1.0
         hurried = structs.replace(found.protocol, step_seconds=found.protocol.step_seconds * patience)
+        seconds = min(seconds, ENDLESS) if found.raised.stopped else seconds
         schedule = minimise_raise(hurried, found.schedule, found.raised.place, seconds, keep)
         replayed = replay_on(found.protocol, schedule)
         if replayed.raised is None and found.raised.stopped:  # a step that is only slow

@@ -1,7 +1,7 @@
 """Decides obligations with z3: proved, refused with a counterexample, or not decided."""
 
 from collections.abc import Sequence
-from time import monotonic
+from time import process_time
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -12,8 +12,10 @@ from zabcheck.proof.finite import Thing
 from zabcheck.proof.obligations import Obligation
 
 Status = Literal["proved", "refused", "not decided"]
+UNITS = 2_000_000
+"""The resource units of z3 that stand for a second: on every machine the same work."""
 EFFORTS = (1_000_000, 2_000_000, 4_000_000)
-"""The budgets of the first tries, in z3's resource units: a million is half a second, on every machine the same work.
+"""The budgets of the first tries, in z3's resource units.
 
 How soon z3 ends on formulas with quantifiers depends on its random seed more than on anything else, so a short try with
 another seed is worth more than a long one.
@@ -47,29 +49,29 @@ def load() -> Any:
 
 
 def decide(obligation: Obligation, seconds: float = 60) -> Decision:
-    """Decide an obligation; if it is open after `seconds` it is not decided, which is never a proof.
+    """Decide an obligation; if it is open after `seconds` of CPU time it is not decided, which is never a proof.
 
     First some short tries to prove it, each with another seed; then a search for a counterexample in a small universe;
     if that has none, longer tries until the time is over. NoSolver without z3.
     """
     z3 = load()
-    begun = monotonic()
+    begun = process_time()
     text = obligation.script()
     likely = obligation.likely()
     tries = 0
 
     def result(status: Status, found: Counterexample | None = None, given: Sequence[str] = ()) -> Decision:
-        return Decision(obligation, status, monotonic() - begun, tries, found, tuple(given))
+        return Decision(obligation, status, process_time() - begun, tries, found, tuple(given))
 
     for effort in EFFORTS:
         tries += 1
-        if _unsatisfiable(z3, obligation.script(likely), effort, tries - 1, seconds - (monotonic() - begun)):
+        if _unsatisfiable(z3, obligation.script(likely), effort, tries - 1):
             return result("proved", given=likely)
     if found := refute(obligation):
         return result("refused", found)
-    while (left := seconds - (monotonic() - begun)) > 0:
+    while (left := seconds - (process_time() - begun)) > 0:
         tries += 1
-        if _unsatisfiable(z3, text, MORE, tries - 1, left):
+        if _unsatisfiable(z3, text, min(MORE, 1 + int(left * UNITS)), tries - 1):
             return result("proved", given=obligation.given())
     return result("not decided")
 
@@ -99,15 +101,14 @@ def needed(decision: Decision) -> list[str]:
     return given
 
 
-def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -> bool:
-    """Return True if z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all False.
+def _unsatisfiable(z3: Any, text: str, effort: int, seed: int) -> bool:
+    """Return True if z3 says `unsat` within this effort; `sat` and `unknown` are both False.
 
     In a context of its own: earlier queries would change the result within the effort.
     """
     solver = z3.Solver(ctx=z3.Context())
     solver.set("random_seed", seed)
     solver.set("rlimit", effort)
-    solver.set("timeout", max(1, int(seconds * 1000)))
     solver.from_string(text)
     return bool(solver.check() == z3.unsat)
 

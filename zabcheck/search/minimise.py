@@ -29,8 +29,8 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice, least
 from zabcheck.simulation.schedule import Schedule
 
-SECONDS = 10.0
-"""CPU seconds that a schedule is worth; most take a tenth of one."""
+SECONDS = 30.0
+"""CPU seconds that a schedule is worth; most take a tenth of one, those of nodes up to ten."""
 MOST_FOR_SUBSETS = 7
 """The most processes of which every subset is tried."""
 MOST_FOR_PAIRS = 60

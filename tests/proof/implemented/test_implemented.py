@@ -80,7 +80,7 @@ def undecided(every: list[Obligation]) -> list[str]:
     return [
         each.name
         for each in every
-        if not any(prover._unsatisfiable(z3, each.script(), effort, seed, 60) for seed, effort in tries)
+        if not any(prover._unsatisfiable(z3, each.script(), effort, seed) for seed, effort in tries)
     ]
 
 
@@ -102,7 +102,7 @@ def test_what_servers_do_beyond_the_paper_keeps_the_invariant(taken: Step) -> No
 def test_a_known_defect_is_refused_at_its_step(defect: str) -> None:
     known, z3 = DEFECTS[defect], prover.load()
     own = of_step(known.instead)
-    open_ = [each for each in own if not prover._unsatisfiable(z3, each.script(), prover.EFFORTS[1], 0, 60)]
+    open_ = [each for each in own if not prover._unsatisfiable(z3, each.script(), prover.EFFORTS[1], 0)]
     assert [each.claim.name for each in open_ if prover.refute(each)] == REFUSED[defect][2]
 
 

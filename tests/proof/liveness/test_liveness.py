@@ -64,7 +64,7 @@ def name(step: Step, broken: str) -> str:
 def undecided(every: list[Obligation]) -> set[str]:
     """The names of the obligations that are not proved by the first short try."""
     z3 = prover.load()
-    return {each.name for each in every if not prover._unsatisfiable(z3, each.script(), prover.EFFORTS[0], 0, 60)}
+    return {each.name for each in every if not prover._unsatisfiable(z3, each.script(), prover.EFFORTS[0], 0)}
 
 
 def test_what_carries_the_proof_is_proved() -> None:

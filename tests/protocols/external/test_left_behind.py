@@ -32,8 +32,8 @@ def test_a_node_that_does_not_look_at_its_input_ends_with_zabcheck(how: str) -> 
 
 
 def ends(pid: int) -> None:
-    """Wait until the process is gone, or nobody has yet asked how it ended; for a minute at most."""
-    for _ in range(6000):
+    """Wait until the process is gone, or nobody has yet asked how it ended; for five minutes at most."""
+    for _ in range(30_000):
         if not is_running(pid):
             return
         time.sleep(0.01)
