@@ -305,7 +305,7 @@ def test_each_choice_has_words_of_its_own() -> None:
 def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine so busy that a session ends meanwhile, a run leaves something to be exercised by another."""
     monkeypatch.setattr(server, "LIMITS", real.UNHURRIED)
-    for name, seconds in (("TIMEOUT", 6.0), ("HEARS_NOTHING", 5.0), ("PING", 1.0), ("SILENCE", 10.0)):
+    for name, seconds in (("TIMEOUT", 6.0), ("HEARS_NOTHING", 5.0), ("PING", 1.0), ("SILENCE", 8.0)):
         monkeypatch.setattr(session_client, name, seconds)
     choices = (
         *EVERYTHING,
