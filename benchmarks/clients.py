@@ -20,7 +20,7 @@ from zabcheck.zookeeper.clients import history, parquet
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryLine, Request
 from zabcheck.zookeeper.clients.judge import PROMISES
-from zabcheck.zookeeper.clients.promise import Found
+from zabcheck.zookeeper.clients.promise import Findings
 from zabcheck.zookeeper.clients.screen import look
 from zabcheck.zookeeper.clients.screen.columns import Columns, Gathering
 from zabcheck.zookeeper.clients.screen.lines import decoded_lines
@@ -88,7 +88,7 @@ def phases(lines: list[HistoryLine]) -> None:
     say("nodes, tree", looking, growing)
     total = [decoding + adding + joining + looking, proving + reading + growing]
     for name, promise in PROMISES.items():
-        found = Found()
+        found = Findings()
         cases, screening = timed(lambda: look(name, columns, nodes))  # noqa: B023
         _, proving = timed(lambda: promise.check(exchange, tree, found))  # noqa: B023
         assert cases == found.judged

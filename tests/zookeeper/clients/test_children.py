@@ -12,7 +12,7 @@ from tests.zookeeper.clients.test_screen import ended, is_judged_alike
 from zabcheck.zookeeper.clients.children import lists
 from zabcheck.zookeeper.clients.history import Answer
 from zabcheck.zookeeper.clients.judge import judge
-from zabcheck.zookeeper.clients.promise import Found
+from zabcheck.zookeeper.clients.promise import Findings
 from zabcheck.zookeeper.clients.tree import Tree
 
 
@@ -73,7 +73,7 @@ class Family:
 def test_just_the_wrong_lists_that_the_known_changes_decide_are_told(is_known: bool, tmp_path: Path) -> None:
     told = 0
     for seed in range(8):
-        family, found = Family(seed, is_known), Found()
+        family, found = Family(seed, is_known), Findings()
         exchange = family.history.exchange()
         lists(exchange, Tree(exchange), found)
         answers = [each.witness[-1] for each in found.breaches]

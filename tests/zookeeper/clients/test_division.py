@@ -20,6 +20,7 @@ from zabcheck.zookeeper.clients.division import NotDivided, judge_divided, prove
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import (
     Answer,
+    ClientMessage,
     Connect,
     Connected,
     HistoryEnd,
@@ -27,7 +28,6 @@ from zabcheck.zookeeper.clients.history import (
     HistoryLine,
     InitialNode,
     Request,
-    Told,
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import Judgement, judge
@@ -123,7 +123,7 @@ class Altered:
         asked = [(each.client, each.xid) for each in self.lines if isinstance(each, Request)]
         for _ in range(self._random.randrange(3)):
             (one, after), (other, before) = self._random.choices(asked, k=2)
-            self.lines.insert(len(self.lines) // 2, Told(from_=one, to=other, after=after, before=before))
+            self.lines.insert(len(self.lines) // 2, ClientMessage(from_=one, to=other, after=after, before=before))
 
     def _alter_header(self) -> None:
         header, random = self.lines[0], self._random

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.zookeeper.clients.histories import History, stat
-from zabcheck.zookeeper.clients.history import Request, Told
+from zabcheck.zookeeper.clients.history import ClientMessage, Request
 from zabcheck.zookeeper.clients.orders import given_up_in
 
 
@@ -32,7 +32,7 @@ def a_number_that_somebody_told_of_was_used_again() -> History:
     h = History(complete=(), initial="unknown", clock="none")
     c1, c2 = h.client(1), h.client(2)
     c1.set("/a", 5, "x", stat(2, 5, version=1))
-    h.add(Told(from_=1, to=2, after=1, before=1))
+    h.add(ClientMessage(from_=1, to=2, after=1, before=1))
     c2.set("/b", 6, "x", stat(3, 6, version=1))
     c1.again(seen=5)
     c1.xid = 0

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.zookeeper.clients.service import SERVERS, World
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged, read
+from zabcheck.zookeeper.clients.exchange import Exchange, Operation, read
 from zabcheck.zookeeper.clients.history import Answer, HistoryHeader, HistoryLine
 from zabcheck.zookeeper.clients.judge import Judgement, judge
 
@@ -23,7 +23,7 @@ def with_bound(lines: list[HistoryLine], bound: int, error: int = 0) -> Exchange
     return read([replace(lines[0], bound=bound, clock_error=error), *lines[1:]], "history")
 
 
-def missed(exchange: Exchange) -> list[tuple[int, Exchanged, Exchanged]]:
+def missed(exchange: Exchange) -> list[tuple[int, Operation, Operation]]:
     """Each read with each write that was answered before and that it misses, and for how long."""
     reads = [each for each in exchange.operations if each.request.op in ("getData", "exists", "getChildren")]
     writes = [each for each in exchange.operations if each.is_write and each.is_done]
@@ -35,7 +35,7 @@ def missed(exchange: Exchange) -> list[tuple[int, Exchanged, Exchanged]]:
     ]
 
 
-def answered_at(operation: Exchanged) -> int:
+def answered_at(operation: Operation) -> int:
     assert operation.answer is not None
     assert operation.answer.time is not None
     return operation.answer.time

@@ -22,7 +22,7 @@ from zabcheck.garbage import rare_collections
 from zabcheck.invariants import TraceError
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients import forms, history
-from zabcheck.zookeeper.clients.division import FoundBreach, NotDivided, judge_divided
+from zabcheck.zookeeper.clients.division import DecodableBreach, NotDivided, judge_divided
 from zabcheck.zookeeper.clients.exchange import Exchange, read
 from zabcheck.zookeeper.clients.history import (
     HistoryError,
@@ -42,7 +42,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-_Judged = tuple[str, Status, int, FoundBreach | None, int | None, Linearizability | None, bool]
+_Judged = tuple[str, Status, int, DecodableBreach | None, int | None, Linearizability | None, bool]
 
 
 def judge_stored(
@@ -214,7 +214,7 @@ def _judgement(
     name: str,
     status: Status,
     judged: int,
-    breach: FoundBreach | None,
+    breach: DecodableBreach | None,
     age: int | None,
     reads: Linearizability | None,
     is_whole: bool,

@@ -13,9 +13,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from zabcheck.text.words import counted
-from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Operation, effects_of
 from zabcheck.zookeeper.clients.history import Answer, Result
-from zabcheck.zookeeper.clients.promise import Found
+from zabcheck.zookeeper.clients.promise import Findings
 from zabcheck.zookeeper.clients.tree import ENDING, READS, Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
@@ -26,7 +26,7 @@ class _Change(NamedTuple):
     zxid: int
     name: str
     is_there: bool
-    by: Exchanged
+    by: Operation
 
 
 class _ChildList(NamedTuple):
@@ -41,7 +41,7 @@ class _ChildList(NamedTuple):
     names: tuple[str, ...]
     cversion: int | None
     is_bare: bool
-    by: Exchanged
+    by: Operation
 
 
 class _ExpectedChildren:
@@ -79,13 +79,13 @@ class _ExpectedChildren:
         return None if name is None or self._odd else (name, name in self._there)
 
 
-class _Below:
+class _ChildChanges:
     """The known changes of children, and the nodes that may have had others."""
 
     def __init__(self, exchange: Exchange, paths: Iterable[str]) -> None:
         """Collect the changes below these paths. O(operations · log operations)."""
         self.changes: dict[str, list[_Change]] = {path: [] for path in paths}
-        self.creates: dict[str, list[tuple[int, Exchanged]]] = {path: [] for path in self.changes}
+        self.creates: dict[str, list[tuple[int, Operation]]] = {path: [] for path in self.changes}
         """The known creates of each node itself, by zxid."""
         self.unsettled: set[str] = set()
         """The nodes with a change of unknown outcome or time, or with a child that ends by itself."""
@@ -102,7 +102,7 @@ class _Below:
         for creates in self.creates.values():
             creates.sort(key=lambda create: create[0])
 
-    def _take(self, operation: Exchanged, effects: list[Effect]) -> None:
+    def _take(self, operation: Operation, effects: list[Effect]) -> None:
         made = {each.created for each in effects if each.op == "create"}
         for effect in effects:
             above, is_there = parent(effect.created), effect.op == "create"
@@ -118,7 +118,7 @@ class _Below:
             if zxid and is_there and effect.created in self.creates:
                 self.creates[effect.created].append((zxid, operation))
 
-    def created(self, path: str, until: int) -> tuple[int, Exchanged] | None:
+    def created(self, path: str, until: int) -> tuple[int, Operation] | None:
         """Return the last known create of a node up to a zxid."""
         creates = self.creates[path]
         place = bisect_right(creates, until, key=lambda create: create[0])
@@ -130,7 +130,7 @@ _INCARNATION = attrgetter("created")
 _STATE = attrgetter("until", "changed")
 
 
-def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
+def lists(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare each list of children with the known changes.
 
     A case is only a list without a Stat: one with a Stat counts as a read already.
@@ -139,7 +139,7 @@ def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
         _compare(family, found)
 
 
-def cversions(exchange: Exchange, tree: Tree, found: Found) -> None:
+def cversions(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the cversion beside each list of children with the number of changes."""
     for path, made, is_settled, listed, changes in _families(exchange, tree):
         first = place = bisect_left(changes, listed[0].created, key=_ZXID)
@@ -167,7 +167,7 @@ class _Family(NamedTuple):
     """
 
     path: str
-    made: Exchanged | None
+    made: Operation | None
     is_settled: bool
     listed: list[_ChildList]
     changes: list[_Change]
@@ -184,7 +184,7 @@ def _families(exchange: Exchange, tree: Tree) -> Iterator[_Family]:
                 listed[path].append(_ChildList(stat.czxid, until, stat.pzxid, names, stat.cversion, False, by))
         elif by.zxid:
             listed[path].append(_ChildList(0, by.zxid, 0, result.children or (), None, True, by))
-    below = _Below(exchange, listed)
+    below = _ChildChanges(exchange, listed)
     for path in sorted(listed.keys() - below.undecided):
         is_settled = path not in below.unsettled and tree.is_complete(path)
         some = [*_dated(path, listed[path], below)]
@@ -194,16 +194,16 @@ def _families(exchange: Exchange, tree: Tree) -> Iterator[_Family]:
             yield _Family(path, maker, is_settled, sorted(of_one, key=_STATE), below.changes[path])
 
 
-def deletes(exchange: Exchange, tree: Tree, found: Found) -> None:
+def deletes(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the outcome of each delete with the children that the node had, if all their changes are known."""
-    asked: dict[str, list[Exchanged]] = defaultdict(list)
+    asked: dict[str, list[Operation]] = defaultdict(list)
     for operation in exchange.writes:
         path, answer = operation.request.path, operation.answer
         if operation.request.op != "delete" or path is None or answer is None or not exchange.owns(path):
             continue
         if operation.zxid and answer.error in ("", "NotEmpty"):
             asked[path].append(operation)
-    below = _Below(exchange, asked)
+    below = _ChildChanges(exchange, asked)
     for path in sorted(asked.keys() - below.undecided - below.unsettled):
         if tree.is_complete(path):
             for operation in asked[path]:
@@ -214,7 +214,7 @@ def deletes(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def _look_at_a_delete(
-    path: str, made: tuple[int, Exchanged], operation: Exchanged, changes: list[_Change], found: Found
+    path: str, made: tuple[int, Operation], operation: Operation, changes: list[_Change], found: Findings
 ) -> None:
     """Note a delete that was done while there was a child, or refused while there was none."""
     expected = _ExpectedChildren()
@@ -235,7 +235,7 @@ def _look_at_a_delete(
         found.breach(operation.zxid, text, by, operation)
 
 
-def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchanged]]:
+def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Operation]]:
     """Yield the lists of children that were read, with their nodes."""
     for operation in exchange.operations:
         if not operation.is_known or operation.is_write:
@@ -253,7 +253,7 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchang
                 yield path, result, operation
 
 
-def _dated(path: str, listed: Iterable[_ChildList], below: _Below) -> Iterator[_ChildList]:
+def _dated(path: str, listed: Iterable[_ChildList], below: _ChildChanges) -> Iterator[_ChildList]:
     """Yield the lists with a known create of their node: for a list without a Stat, the last create before it."""
     for each in listed:
         made = below.created(path, each.until) if each.is_bare else None
@@ -263,7 +263,7 @@ def _dated(path: str, listed: Iterable[_ChildList], below: _Below) -> Iterator[_
             yield each
 
 
-def _compare(family: _Family, found: Found) -> None:
+def _compare(family: _Family, found: Findings) -> None:
     """Compare the lists of a node, in the order of zxids, with the changes of its children."""
     path, made, is_settled, listed, changes = family
     since = place = bisect_left(changes, listed[0].created, key=_ZXID)
@@ -288,9 +288,9 @@ def _tell(
     path: str,
     expected: _ExpectedChildren,
     before: _ChildList | None,
-    made: Exchanged | None,
+    made: Operation | None,
     listed: _ChildList,
-    found: Found,
+    found: Findings,
 ) -> None:
     """Note the first child that is listed wrongly, or not at all, with its last change, or the list before."""
     wrong = expected.wrong(listed.names)

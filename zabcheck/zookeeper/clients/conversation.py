@@ -20,7 +20,7 @@ from zabcheck.zookeeper.clients.history import (
     Data,
     HistoryLine,
     Lost,
-    Operation,
+    OperationName,
     Part,
     Request,
     Result,
@@ -33,7 +33,7 @@ from zabcheck.zookeeper.wire.jute import Operation as Write
 
 _CANONICAL = re.compile("/([^/]+(/[^/]+)*)?")
 _CREATES = (Write.CREATE, Write.CREATE2, Write.CREATE_CONTAINER, Write.CREATE_TTL)
-_OPERATIONS: dict[int, Operation] = {
+_OPERATIONS: dict[int, OperationName] = {
     **dict.fromkeys(map(int, _CREATES), "create"),
     Write.DELETE: "delete",
     Write.SET_DATA: "setData",

@@ -28,10 +28,11 @@ import pyarrow as pa
 from msgspec import Struct
 
 from zabcheck.zookeeper.clients import lives, orders, registers, values
-from zabcheck.zookeeper.clients.exchange import WRITES, Connection, Exchange, Exchanged, effects_of, read
+from zabcheck.zookeeper.clients.exchange import WRITES, Connection, Exchange, Operation, effects_of, read
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
     Answer,
+    ClientMessage,
     Connect,
     Connected,
     HistoryEnd,
@@ -42,18 +43,17 @@ from zabcheck.zookeeper.clients.history import (
     Lost,
     Record,
     Request,
-    Told,
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, asked, judgement_on
-from zabcheck.zookeeper.clients.promise import Breach, Found, Kind, Linearizability
+from zabcheck.zookeeper.clients.promise import Breach, Findings, Kind, Linearizability
 from zabcheck.zookeeper.clients.tree import Tree, ancestors, parent
 from zabcheck.zookeeper.clients.watches import WATCHES, lists_of
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen.columns import Gathering  # loads numpy, which not every command needs
 
-_Check = Callable[[Exchange, Tree, Found], None]
+_Check = Callable[[Exchange, Tree, Findings], None]
 _OF_SESSIONS: dict[str, _Check] = {
     "answer order": orders.answer_order,
     "rising view": orders.rising_view,
@@ -127,7 +127,7 @@ class GivenUpOp(Struct, frozen=True, array_like=True, gc=False):
     least: int
 
 
-class FoundBreach(Struct, frozen=True, array_like=True):
+class DecodableBreach(Struct, frozen=True, array_like=True):
     """A breach whose witness has only records of these kinds, so that it can be decoded."""
 
     zxid: int
@@ -139,7 +139,7 @@ class FoundBreach(Struct, frozen=True, array_like=True):
         return Breach(self.zxid, self.summary, self.witness, self.kind)
 
 
-class FoundPart(Struct, frozen=True, array_like=True):
+class PartFindings(Struct, frozen=True, array_like=True):
     """The findings on a promise in a part of a history: the number of cases, and the least breach, if there is one."""
 
     promise: str
@@ -147,7 +147,7 @@ class FoundPart(Struct, frozen=True, array_like=True):
     is_undecided: bool
     is_broken: bool
     """True even if the profile leaves all breaches out."""
-    breach: FoundBreach | None
+    breach: DecodableBreach | None
     age: int | None = None
     reads: Linearizability | None = None
 
@@ -184,7 +184,7 @@ class PieceSummary(Struct, frozen=True):
 class DealtPiece(PieceSummary, frozen=True):
     """The result of stage 1: also the `told` lines, and the first and last time."""
 
-    told: list[Told]
+    told: list[ClientMessage]
     first: int | None
     last: int | None
 
@@ -192,7 +192,7 @@ class DealtPiece(PieceSummary, frozen=True):
 class SessionStage(Struct, frozen=True):
     """The result of stage 2: its findings, and the facts that later stages need."""
 
-    found: list[FoundPart]
+    found: list[PartFindings]
     given_up: list[GivenUpOp]
     lives: list[Op]
     """The ends of sessions, and the last writes of sessions with ephemeral nodes."""
@@ -209,7 +209,7 @@ class SessionStage(Struct, frozen=True):
 class NodeStage(Struct, frozen=True):
     """The result of stage 3."""
 
-    found: list[FoundPart]
+    found: list[PartFindings]
     gone: list[tuple[str, VanishedNode]]
     unsettled: list[str]
     """The watched nodes that may have changed, or one below them, without a record of it."""
@@ -293,10 +293,10 @@ class _Operations:
 
     def __init__(self, header: HistoryHeader, ops: Iterable[Op], owns: Callable[[str], bool] | None = None) -> None:
         self.exchange = Exchange(header) if owns is None else Exchange(header, owns=owns)
-        self._made: dict[int, Exchanged] = {}
+        self._made: dict[int, Operation] = {}
         self.exchange.operations.extend(map(self.made, ops))
 
-    def made(self, op: Op) -> Exchanged:
+    def made(self, op: Op) -> Operation:
         """Return the operation of a record; for the same request it is the same object."""
         if op.place not in self._made:
             connections = self.exchange.connections
@@ -304,7 +304,7 @@ class _Operations:
                 connect = Connect(client=op.client, connection=op.connection, session=op.session, server=op.server)
                 connections[op.connection] = Connection(connect, op.client, op.session, 0)
             request = op.request
-            made = Exchanged(connections[op.connection], request, op.sent, request.op in WRITES)
+            made = Operation(connections[op.connection], request, op.sent, request.op in WRITES)
             if op.answer is not None:
                 assert op.answered is not None
                 made.take(op.answer, op.answered)
@@ -318,32 +318,32 @@ class _Operations:
 
 
 def _found_parts(
-    checks: Mapping[str, Callable[[Found], None]], header: HistoryHeader, names: Sequence[str]
-) -> list[FoundPart]:
+    checks: Mapping[str, Callable[[Findings], None]], header: HistoryHeader, names: Sequence[str]
+) -> list[PartFindings]:
     """Check some parts of promises. Breaches that the profile does not count are left out."""
     parts = []
     for name, check in checks.items():
         if name in names:
-            found = Found()
+            found = Findings()
             check(found)
             by_code = header.profile == "zookeeper"
             breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
             least = min(breaches, key=lambda each: each.place, default=None)
-            breach = None if least is None else FoundBreach(*least)  # type: ignore[arg-type]
+            breach = None if least is None else DecodableBreach(*least)  # type: ignore[arg-type]
             parts.append(
-                FoundPart(name, found.cases, found.is_undecided, bool(found.breaches), breach, reads=found.reads)
+                PartFindings(name, found.cases, found.is_undecided, bool(found.breaches), breach, reads=found.reads)
             )
     return parts
 
 
-def _checks_on(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> dict[str, Callable[[Found], None]]:
-    def bind(check: _Check) -> Callable[[Found], None]:
+def _checks_on(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> dict[str, Callable[[Findings], None]]:
+    def bind(check: _Check) -> Callable[[Findings], None]:
         return lambda found: check(exchange, tree, found)
 
     return {name: bind(check) for name, check in checks.items()}
 
 
-def _concerned(operation: Exchanged) -> set[str]:
+def _concerned(operation: Operation) -> set[str]:
     """Return the paths that an operation may be about, and those whose children it may change."""
     if operation.request.op not in _CONCERN_NODES:
         return set()
@@ -368,7 +368,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
     """
     buckets: dict[int, list[_Placed]] = defaultdict(list)
     nodes: dict[int, list[tuple[int, InitialNode]]] = defaultdict(list)
-    told: list[Told] = []
+    told: list[ClientMessage] = []
     sessions: dict[tuple[str, int], None] = {}
     times: list[int] = []
     header: HistoryHeader | None = None
@@ -387,7 +387,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
                 sessions[line.session, bucket] = None
         elif isinstance(line, InitialNode):
             nodes[division.share_of(line.path)].append((piece * _PIECE + place, line))
-        elif isinstance(line, Told):
+        elif isinstance(line, ClientMessage):
             told.append(line)
         elif isinstance(line, HistoryHeader):
             header = line
@@ -417,7 +417,7 @@ def _streams(division: Division, buckets: Iterable[int]) -> tuple[Exchange, list
 
 
 def judge_sessions(
-    division: Division, group: int, buckets: Sequence[int], told: Sequence[Told], names: Sequence[str]
+    division: Division, group: int, buckets: Sequence[int], told: Sequence[ClientMessage], names: Sequence[str]
 ) -> SessionStage:
     """Judge the sessions of some buckets, and send their operations on. NotDivided as for `deal`."""
     exchange, places = _streams(division, buckets)
@@ -442,7 +442,7 @@ def judge_sessions(
     given_up = [GivenUpOp(ops[each.unknown], ops[each.later], each.least) for each in orders.given_up_in(exchange)]
     checks = _checks_on(_OF_SESSIONS, exchange, Tree(Exchange(division.header)))
 
-    def order_sent(found: Found) -> None:
+    def order_sent(found: Findings) -> None:
         orders.order_of_zxids(exchange, Tree(Exchange(division.header)), found)
         found.case(len(given_up))
 
@@ -454,7 +454,7 @@ def judge_sessions(
     return SessionStage(found, given_up, [*_lives(exchange, ops)], [*made], [*watched], [*recursively], best, named)
 
 
-def _op(operation: Exchanged, place: int) -> Op:
+def _op(operation: Operation, place: int) -> Op:
     connection = operation.connection
     return Op(
         place,
@@ -470,13 +470,13 @@ def _op(operation: Exchanged, place: int) -> Op:
 
 
 def _answered_in_time(
-    division: Division, ops: Mapping[Exchanged, Op], out: _Outgoing
+    division: Division, ops: Mapping[Operation, Op], out: _Outgoing
 ) -> Iterator[tuple[int, HighestZxid | None, HighestZxid | None]]:
     """Send on the operations that real time orders, by ranges of time, and yield the highest zxids of each range.
 
     An answer can have the highest zxid of all parts only if it has that of all answers so far in this part.
     """
-    told: list[tuple[int, int, Exchanged]] = []
+    told: list[tuple[int, int, Operation]] = []
     for operation, op in ops.items():
         request, answer = operation.request, operation.answer
         if not operation.zxid or answer is None:
@@ -525,7 +525,7 @@ def _watched(exchange: Exchange) -> tuple[dict[str, None], dict[str, None]]:
     return watched, recursively
 
 
-def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
+def _lives(exchange: Exchange, ops: Mapping[Operation, Op]) -> Iterator[Op]:
     """Yield the operations that closed sessions, and the last writes of sessions with ephemeral nodes."""
     for life in lives.lives_of(exchange).values():
         if life.closed is not None:
@@ -608,7 +608,7 @@ def _send_on(here: _Share, sessions: SessionFacts, by: str) -> None:
 
 def judge_ends(
     division: Division, share: int, sessions: SessionFacts, facts: NodeFacts, names: Sequence[str]
-) -> list[FoundPart]:
+) -> list[PartFindings]:
     """Judge the nodes of a share that end with their sessions, or that the service deletes."""
     here = _Share(division, share, sessions)
     gone = {
@@ -616,7 +616,7 @@ def judge_ends(
         for session, each in facts.gone
         if session in here.owners
     }
-    checks: dict[str, Callable[[Found], None]] = {
+    checks: dict[str, Callable[[Findings], None]] = {
         "ephemeral nodes end": lambda found: lives.nodes_after_ends(here.lives, here.tree, gone, found)
     }
     if any(map(here.owns, sessions.made)):
@@ -627,7 +627,7 @@ def judge_ends(
     return _found_parts(checks, division.header, names)
 
 
-def judge_zxids(division: Division, share: int, names: Sequence[str]) -> list[FoundPart]:
+def judge_zxids(division: Division, share: int, names: Sequence[str]) -> list[PartFindings]:
     """Judge the writes of a share of all zxids: no two may have the same."""
     exchange = _Operations(division.header, Files(division.folder).ops("zxids", share)).exchange
     checks = {"linearizable writes": orders.zxids_of_their_own}
@@ -640,7 +640,7 @@ def judge_times(
     before: tuple[HighestZxid | None, HighestZxid | None],
     told: Sequence[tuple[Op, Op]],
     names: Sequence[str],
-) -> list[FoundPart]:
+) -> list[PartFindings]:
     """Judge the order in real time of the requests in a range of time.
 
     `before` has the highest zxids that were answered before that range, of all operations and of writes; `told` has
@@ -659,7 +659,7 @@ def judge_times(
         *orders.merged(sorted(asked, key=orders.TIME), answered, best, best_write),
         *(orders.earlier(made.made(after), made.made(first)) for first, after in told),
     ]
-    checks: dict[str, Callable[[Found], None]] = {
+    checks: dict[str, Callable[[Findings], None]] = {
         "linearizable writes": lambda found: orders.writes_in_real_time(known, found),
         "sync": lambda found: orders.syncs_in_real_time(known, found),
         "timeliness": lambda found: orders.reads_in_real_time(
@@ -669,7 +669,7 @@ def judge_times(
     return _found_parts(checks, division.header, names)
 
 
-def judge_ages(division: Division) -> list[FoundPart]:
+def judge_ages(division: Division) -> list[PartFindings]:
     """Return the longest time for which a read missed a write, in all parts of the history."""
     reads: list[tuple[int, int]] = []
     written: list[tuple[int, int]] = []
@@ -677,7 +677,7 @@ def judge_ages(division: Division) -> list[FoundPart]:
         reads += some_reads
         written += some_written
     age = orders.greatest_age(reads, written)
-    return [FoundPart("timeliness", 0, is_undecided=False, is_broken=False, breach=None, age=age)]
+    return [PartFindings("timeliness", 0, is_undecided=False, is_broken=False, breach=None, age=age)]
 
 
 def _told_at(division: Division, op: Op) -> int:
@@ -688,7 +688,7 @@ def _told_at(division: Division, op: Op) -> int:
 
 def judge_watches(
     division: Division, group: int, buckets: Sequence[int], facts: NodeFacts, names: Sequence[str]
-) -> list[FoundPart]:
+) -> list[PartFindings]:
     """Judge the watches of the sessions in some buckets. NotDivided as for `deal`."""
     files = Files(division.folder)
     files.expect("lines", buckets)
@@ -776,7 +776,7 @@ def prove_divided(
     of_nodes: list[NodeStage] = run(lambda share: judge_nodes(division, share, sessions, named), numbers, NodeStage)
     facts = _node_facts(of_nodes)
     found = [each for some in ([one.found for one in of_sessions] + [one.found for one in of_nodes]) for each in some]
-    stages: list[tuple[Callable[[Any], list[FoundPart]], Sequence[Any], tuple[str, ...]]] = [
+    stages: list[tuple[Callable[[Any], list[PartFindings]], Sequence[Any], tuple[str, ...]]] = [
         (
             lambda share: judge_ends(division, share, sessions, facts, named),
             numbers,
@@ -797,11 +797,11 @@ def prove_divided(
     ]
     for work, items, promises in stages:
         if not {*promises}.isdisjoint(named):
-            found += [each for some in run(work, items, list[FoundPart]) for each in some]
+            found += [each for some in run(work, items, list[PartFindings]) for each in some]
     return [_judgement(name, found, is_whole) for name in named]
 
 
-def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgement:
+def _judgement(name: str, found: Sequence[PartFindings], is_whole: bool) -> Judgement:
     mine = [each for each in found if each.promise == name]
     judged = max(sum(each.cases for each in mine), int(any(each.is_broken for each in mine)))
     breaches = [each.breach.as_breach() for each in mine if each.breach is not None]
@@ -812,7 +812,7 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     return judgement._replace(reads=_reads(mine) if least is None else None)
 
 
-def _reads(found: Sequence[FoundPart]) -> Linearizability | None:
+def _reads(found: Sequence[PartFindings]) -> Linearizability | None:
     """Return whether reads are linearizable in all parts, or the witness of the first path at which they are not."""
     told = [each.reads for each in found if each.reads is not None]
     late = [each for each in told if each.holds is False]
@@ -884,7 +884,7 @@ def _node_facts(parts: Sequence[NodeStage]) -> NodeFacts:
 
 
 def _ranges(
-    division: Division, parts: Sequence[SessionStage], told: Sequence[Told]
+    division: Division, parts: Sequence[SessionStage], told: Sequence[ClientMessage]
 ) -> Iterator[tuple[int, tuple[HighestZxid | None, HighestZxid | None], list[tuple[Op, Op]]]]:
     """Yield each range of time with the highest zxids answered before it, the first also with pairs by `told` lines."""
     ops = {(client, xid): op for part in parts for client, xid, op in part.told}

@@ -15,6 +15,7 @@ from msgspec import Struct
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
     Answer,
+    ClientMessage,
     Connect,
     Connected,
     Content,
@@ -28,7 +29,6 @@ from zabcheck.zookeeper.clients.history import (
     Record,
     Request,
     Result,
-    Told,
     WatchEvent,
     content_of,
 )
@@ -41,7 +41,7 @@ UNKNOWN = ("ConnectionLoss", "OperationTimeout", "RequestTimeout")
 """The errors after which nobody knows whether a request was done."""
 
 
-class Exchanged(Struct, eq=False):
+class Operation(Struct, eq=False):
     """An operation: a request and its answer, if there is one; a stray answer has a made-up request.
 
     `sent` and `answered` are places in the stream of the connection, counted in records; `answered` is None without an
@@ -91,7 +91,7 @@ class Exchanged(Struct, eq=False):
         return f"request {self.request.xid} ({self.request.op}{where}) of client {self.request.client}{server}"
 
 
-Item = Exchanged | WatchEvent
+Item = Operation | WatchEvent
 """An item that a connection received: the operation that was answered, or an event."""
 
 
@@ -105,21 +105,21 @@ class Connection:
     """The session that it has; before the answer to `connect`, the one that it asked for."""
     time: int
     connected: Connected | None = None
-    operations: list[Exchanged] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
     received: list[Item] = field(default_factory=list)
-    answers: list[Exchanged] = field(default_factory=list)
+    answers: list[Operation] = field(default_factory=list)
     """The operations whose answers have a zxid."""
-    strays: list[Exchanged] = field(default_factory=list)
+    strays: list[Operation] = field(default_factory=list)
     """The answers for which no request was waiting."""
     lost: Lost | None = None
-    seen_before: Exchanged | None = None
+    seen_before: Operation | None = None
     """The answer with the highest zxid on any connection of the session, when this connection was asked for."""
-    written_before: Exchanged | None = None
+    written_before: Operation | None = None
     """The same, of the writes that were done."""
     length: int = 0
-    open: dict[int, Exchanged] = field(default_factory=dict)
+    open: dict[int, Operation] = field(default_factory=dict)
     """The requests that wait for an answer, by number; of several pings, which share a number, the first."""
-    pings: list[Exchanged] = field(default_factory=list)
+    pings: list[Operation] = field(default_factory=list)
     """The pings that were sent while another waited."""
 
     @property
@@ -150,7 +150,7 @@ class Effect(Struct, frozen=True, eq=False, gc=False):
     """The answer, or the part of it that is about this request; None if it has none."""
 
 
-def effects_of(operation: Exchanged) -> tuple[Effect, ...]:
+def effects_of(operation: Operation) -> tuple[Effect, ...]:
     """Return the single requests of an operation: the parts of a multi, or itself; none if it has no path."""
     if operation.effects is None:
         operation.effects = _effects(operation)
@@ -162,7 +162,7 @@ def is_restricted(request: Request) -> bool:
     return request.restricted or any(part.restricted for part in request.parts)
 
 
-def _effects(operation: Exchanged) -> tuple[Effect, ...]:
+def _effects(operation: Operation) -> tuple[Effect, ...]:
     request, answer = operation.request, operation.answer
     if request.op in ("multi", "multiRead"):
         results = answer.results if answer is not None else ()
@@ -188,23 +188,23 @@ class Exchange:
     header: HistoryHeader
     nodes: list[InitialNode] = field(default_factory=list)
     connections: dict[int, Connection] = field(default_factory=dict)
-    operations: list[Exchanged] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
-    seen: dict[Sender, Exchanged] = field(default_factory=dict)
+    operations: list[Operation] = field(default_factory=list)
+    told: list[ClientMessage] = field(default_factory=list)
+    seen: dict[Sender, Operation] = field(default_factory=dict)
     """By session: the answer with the highest zxid."""
-    written: dict[Sender, Exchanged] = field(default_factory=dict)
+    written: dict[Sender, Operation] = field(default_factory=dict)
     """By session: the write that was done with the highest zxid."""
     is_whole: bool = False
     owns: Callable[[str], bool] = _every
     """Returns True for a path if all operations on that node are here: always, unless this is a part of a history."""
 
     @cached_property
-    def writes(self) -> list[Exchanged]:
+    def writes(self) -> list[Operation]:
         """The operations that become a transaction if they are done."""
         return [each for each in self.operations if each.is_write]
 
     @cached_property
-    def done(self) -> list[Exchanged]:
+    def done(self) -> list[Operation]:
         """The writes that were done at a known zxid."""
         return [each for each in self.writes if each.is_done and each.zxid]
 
@@ -252,7 +252,7 @@ def _take_node(found: Exchange, line: InitialNode) -> None:
     found.nodes.append(line)
 
 
-def _take_told(found: Exchange, line: Told) -> None:
+def _take_told(found: Exchange, line: ClientMessage) -> None:
     found.told.append(line)
 
 
@@ -270,7 +270,7 @@ def _begin(found: Exchange, connection: Connection) -> None:
 
 
 def _take_connected(found: Exchange, line: Connected) -> None:
-    connection = _of(found, line)
+    connection = _connection_of(found, line)
     if connection.connected is not None:
         raise _Contradiction(f": connection {line.connection} has been answered already")
     connection.connected, connection.session = line, line.session
@@ -279,10 +279,10 @@ def _take_connected(found: Exchange, line: Connected) -> None:
 
 
 def _take_request(found: Exchange, line: Request) -> None:
-    connection = _of(found, line)
+    connection = _connection_of(found, line)
     if line.xid in connection.open and line.op != "ping":
         raise _Contradiction(f", field `xid`: request {line.xid} has no answer yet")
-    operation = Exchanged(connection, line, connection.length, line.op in WRITES)
+    operation = Operation(connection, line, connection.length, line.op in WRITES)
     if connection.open.setdefault(line.xid, operation) is not operation:
         connection.pings.append(operation)
     connection.operations.append(operation)
@@ -290,7 +290,7 @@ def _take_request(found: Exchange, line: Request) -> None:
 
 
 def _take_answer(found: Exchange, line: Answer) -> None:
-    connection = _of(found, line)
+    connection = _connection_of(found, line)
     answered = connection.open.pop(line.xid, None)
     if connection.pings and connection.pings[0].request.xid == line.xid:
         connection.open[line.xid] = connection.pings.pop(0)
@@ -298,7 +298,7 @@ def _take_answer(found: Exchange, line: Answer) -> None:
         if not line.stray:
             raise _Contradiction(f", field `xid`: no request {line.xid} waits for an answer")
         asked = Request(client=line.client, connection=line.connection, xid=line.xid, op="other")
-        answered = Exchanged(connection, asked, -1, is_write=False)
+        answered = Operation(connection, asked, -1, is_write=False)
         connection.strays.append(answered)
     answered.take(line, connection.length)
     connection.received.append(answered)
@@ -309,18 +309,18 @@ def _take_answer(found: Exchange, line: Answer) -> None:
             _raise(found.written, answered)
 
 
-def _raise(highest: dict[Sender, Exchanged], answered: Exchanged) -> None:
+def _raise(highest: dict[Sender, Operation], answered: Operation) -> None:
     sender = answered.sender
     if sender not in highest or answered.zxid > highest[sender].zxid:
         highest[sender] = answered
 
 
 def _take_event(found: Exchange, line: WatchEvent) -> None:
-    _of(found, line).received.append(line)
+    _connection_of(found, line).received.append(line)
 
 
 def _take_lost(found: Exchange, line: Lost) -> None:
-    _of(found, line).lost = line
+    _connection_of(found, line).lost = line
 
 
 _TAKE: dict[type[HistoryLine], Callable[[Exchange, Any], None]] = {
@@ -332,11 +332,11 @@ _TAKE: dict[type[HistoryLine], Callable[[Exchange, Any], None]] = {
     Answer: _take_answer,
     WatchEvent: _take_event,
     Lost: _take_lost,
-    Told: _take_told,
+    ClientMessage: _take_told,
 }
 
 
-def _of(found: Exchange, line: Record) -> Connection:
+def _connection_of(found: Exchange, line: Record) -> Connection:
     """Return the connection of a record, and count the record. It must be open, of that client, and not later."""
     connection = found.connections.get(line.connection)
     if connection is None:

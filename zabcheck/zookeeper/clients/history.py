@@ -46,7 +46,7 @@ Digest = Annotated[str, Meta(pattern="^(crc32|xxh3):[0-9a-f]+$", description="a 
 ERROR = "^([A-Z][A-Za-z]*[a-z][A-Za-z]*|error -?[0-9]+)?$"
 Error = Annotated[str, Meta(pattern=ERROR, description="an error such as NoNode, or nothing for what was done")]
 
-Operation = Literal[
+OperationName = Literal[
     "create", "delete", "exists", "getData", "setData", "getACL", "setACL", "getChildren", "sync", "ping", "check",
     "multi", "multiRead", "addWatch", "removeWatches", "setWatches", "auth", "reconfig", "closeSession", "other",
     "txn", "append",
@@ -183,7 +183,7 @@ class Connected(Record, frozen=True, kw_only=True, tag="connected"):
 class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False):
     """A request within a multi; its fields are those of a `Request`."""
 
-    op: Operation
+    op: OperationName
     path: Path
     data: str | Data | None = None
     version: Number = -1
@@ -200,7 +200,7 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
     """
 
     xid: Number
-    op: Operation
+    op: OperationName
     path: Path | None = None
     data: str | Data | None = None
     version: Number = -1
@@ -258,7 +258,7 @@ class Lost(Record, frozen=True, kw_only=True, tag="lost"):
     why: str = ""
 
 
-class Told(Line, frozen=True, kw_only=True, tag="told"):
+class ClientMessage(Line, frozen=True, kw_only=True, tag="told"):
     """A message from one client to another, after answer `after`, and before the other sent request `before`."""
 
     from_: Count = msgspec.field(name="from")
@@ -274,7 +274,16 @@ class HistoryEnd(Line, frozen=True, tag="end"):
 
 
 HistoryLine = (
-    HistoryHeader | InitialNode | Connect | Connected | Request | Answer | WatchEvent | Lost | Told | HistoryEnd
+    HistoryHeader
+    | InitialNode
+    | Connect
+    | Connected
+    | Request
+    | Answer
+    | WatchEvent
+    | Lost
+    | ClientMessage
+    | HistoryEnd
 )
 _DECODER: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
 _encode = msgspec.json.Encoder().encode

@@ -9,7 +9,7 @@ from zabcheck.zookeeper.clients.exchange import Exchange
 from zabcheck.zookeeper.clients.history import HistoryHeader
 from zabcheck.zookeeper.clients.lives import LIVES
 from zabcheck.zookeeper.clients.orders import ORDERS, TIMELINESS
-from zabcheck.zookeeper.clients.promise import Breach, Found, Linearizability, Promise
+from zabcheck.zookeeper.clients.promise import Breach, Findings, Linearizability, Promise
 from zabcheck.zookeeper.clients.registers import REGISTERS
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.clients.values import VALUES
@@ -31,9 +31,9 @@ class Judgement(NamedTuple):
     breach: Breach | None = None
     """The least one (`Breach.place`)."""
     age: int | None = None
-    """As `Found.age`."""
+    """As `Findings.age`."""
     reads: Linearizability | None = None
-    """As `Found.reads`; None if the promise is broken."""
+    """As `Findings.reads`; None if the promise is broken."""
     is_whole: bool = True
     """False if the history does not end with `end`."""
 
@@ -93,7 +93,7 @@ class _Proof:
         return Tree(self.exchange)
 
     def judged(self, promise: Promise) -> Judgement:
-        found = Found()
+        found = Findings()
         promise.check(self.exchange, self.tree, found)
         by_code = self.exchange.header.profile == "zookeeper"
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]

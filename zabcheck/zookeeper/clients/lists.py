@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged, Sender
+from zabcheck.zookeeper.clients.exchange import Exchange, Operation, Sender
 from zabcheck.zookeeper.clients.history import Answer, HistoryHeader, Request
-from zabcheck.zookeeper.clients.promise import Found, Linearizability
+from zabcheck.zookeeper.clients.promise import Findings, Linearizability
 
 if TYPE_CHECKING:
     import networkx as nx  # loaded where a graph is made: it takes longer to import than most commands take
@@ -29,7 +29,7 @@ class _Late(NamedTuple):
     path: str
 
 
-Node = Exchanged | int | _Late
+Node = Operation | int | _Late
 """A transaction, a moment in time, or the node before late appends."""
 _Edge = tuple[Node, Node, str | None]
 """Two nodes, the second of which comes after the first, and the reason as text.
@@ -51,10 +51,10 @@ class _Read(NamedTuple):
 
     path: str
     values: Values
-    by: Exchanged
+    by: Operation
 
 
-def judge_lists(exchange: Exchange, found: Found) -> None:
+def judge_lists(exchange: Exchange, found: Findings) -> None:
     """Look for an order of all transactions on lists. O(operations) if there is one."""
     lists = _Lists([each for each in exchange.operations if each.request.op == "txn"])
     found.case(len(lists.transactions))
@@ -75,9 +75,9 @@ def _shown(values: Values) -> str:
 class _Lists:
     """The transactions of a history, and their appends and reads."""
 
-    def __init__(self, operations: list[Exchanged]) -> None:
+    def __init__(self, operations: list[Operation]) -> None:
         self.transactions = [each for each in operations if each.is_done or not each.is_known]
-        self.writers: dict[_Append, Exchanged] = {}
+        self.writers: dict[_Append, Operation] = {}
         self.is_unique = True
         """False if a value was appended to a list twice: nobody can tell which was read."""
         for operation in operations:
@@ -87,7 +87,7 @@ class _Lists:
         self.reads: list[_Read] = []
         self.longest: dict[str, _Read] = {}
 
-    def are_readable(self, found: Found) -> bool:
+    def are_readable(self, found: Findings) -> bool:
         """Return True if all reads of a list are prefixes of one; otherwise note what is wrong."""
         before = len(found.breaches)
         for operation in self.transactions:
@@ -106,7 +106,7 @@ class _Lists:
             self._look_at_own_orders(found)
         return len(found.breaches) == before
 
-    def _look_at_own_orders(self, found: Found) -> None:
+    def _look_at_own_orders(self, found: Findings) -> None:
         """Note two appends of one transaction that are read in the wrong order."""
         for path, read in self.longest.items():
             for value, next_value in pairwise(read.values):
@@ -118,7 +118,7 @@ class _Lists:
                     text = f"{_name(read)}, but {writer.name} appended {next_value} before {value}"
                     found.breach(0, text, writer, read.by)
 
-    def _read(self, operation: Exchanged, found: Found) -> None:
+    def _read(self, operation: Operation, found: Findings) -> None:
         """Take the reads of a transaction, each of which has to end with its own earlier appends."""
         own: dict[str, Values] = defaultdict(tuple)
         before: dict[str, Values] = {}
@@ -139,7 +139,7 @@ class _Lists:
             self.reads.append(_Read(path, values, operation))
             self._is_written(self.reads[-1], found)
 
-    def _is_written(self, read: _Read, found: Found) -> None:
+    def _is_written(self, read: _Read, found: Findings) -> None:
         """Note each value that a list must not have: of nobody, of a transaction that failed, or one that is twice."""
         for value in read.values:
             writer = self.writers.get(_Append(read.path, value))
@@ -152,14 +152,14 @@ class _Lists:
         if len({*read.values}) < len(read.values):
             found.breach(0, f"{_name(read)}, which has a value twice", read.by)
 
-    def look_for_a_cycle(self, found: Found, header: HistoryHeader) -> None:
+    def look_for_a_cycle(self, found: Findings, header: HistoryHeader) -> None:
         """Note transactions each of which has to come before the next, and the last before the first.
 
         At first real time counts also before transactions that only read: without a cycle then, there is none at all.
         """
         read = {_Append(path, value) for path, longest in self.longest.items() for value in longest.values}
         happened = {self.writers[append] for append in read}.union(each for each in self.transactions if each.is_done)
-        late: dict[str, dict[Exchanged, str]] = defaultdict(dict)
+        late: dict[str, dict[Operation, str]] = defaultdict(dict)
         for append, writer in self.writers.items():
             if writer in happened and append not in read:
                 late[append.path].setdefault(writer, append.value)
@@ -170,7 +170,7 @@ class _Lists:
             times = _of_time(timed, are_reads_timed, header.clock_error)
             return chain(self._of_lists(late), _of_sessions(self.transactions), times)
 
-        strictly = Found()
+        strictly = Findings()
         if is_timed:
             _look_for_a_cycle(edges(are_reads_timed=True), self.transactions, strictly)
             witness = tuple(
@@ -181,7 +181,7 @@ class _Lists:
         if not is_timed or strictly.breaches:
             _look_for_a_cycle(edges(are_reads_timed=False), self.transactions, found)
 
-    def _of_lists(self, late: Mapping[str, Mapping[Exchanged, str]]) -> Iterator[_Edge]:
+    def _of_lists(self, late: Mapping[str, Mapping[Operation, str]]) -> Iterator[_Edge]:
         """Yield the order that the lists give: a read comes after the appends that it shows and before all others.
 
         `late` has, by path, the transactions with appends that nobody read, each with the first such value.
@@ -199,7 +199,7 @@ class _Lists:
         for path, appenders in late.items():
             for writer, value in appenders.items():
                 yield _Late(path), writer, value
-        circular: dict[str, list[Exchanged]] = defaultdict(list)
+        circular: dict[str, list[Operation]] = defaultdict(list)
         for path, values, by in self.reads:
             appended, size = following[path], len(values)
             for writer, value in appended[size - 1 : size] if size else ():
@@ -212,11 +212,11 @@ class _Lists:
             else:
                 yield from _to_others(path, by, late[path], circular[path])
 
-    def _appended(self, path: str, values: Values) -> Iterator[tuple[Exchanged, str]]:
+    def _appended(self, path: str, values: Values) -> Iterator[tuple[Operation, str]]:
         return ((self.writers[_Append(path, value)], value) for value in values)
 
 
-def _to_others(path: str, by: Exchanged, late: Mapping[Exchanged, str], circular: list[Exchanged]) -> Iterator[_Edge]:
+def _to_others(path: str, by: Operation, late: Mapping[Operation, str], circular: list[Operation]) -> Iterator[_Edge]:
     """Yield the edges of a transaction that read all that anybody read of a list, and appended to it late.
 
     Two such transactions come before each other, so later ones need edges to these two only.
@@ -227,16 +227,16 @@ def _to_others(path: str, by: Exchanged, late: Mapping[Exchanged, str], circular
         circular.append(by)
 
 
-def _after(path: str, first: Exchanged, value: str, second: Exchanged, next_value: str) -> str:
+def _after(path: str, first: Operation, value: str, second: Operation, next_value: str) -> str:
     return f"{second.name} appended {next_value} to {path} after {first.name} appended {value}"
 
 
-def _without(path: str, value: str, by: Exchanged, writer: Exchanged) -> str:
+def _without(path: str, value: str, by: Operation, writer: Operation) -> str:
     return f"{by.name} read {path} without {value}, which {writer.name} appended"
 
 
-def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
-    last: dict[Sender, Exchanged] = {}
+def _of_sessions(transactions: list[Operation]) -> Iterator[_Edge]:
+    last: dict[Sender, Operation] = {}
     for each in transactions:
         before = last.get(each.sender)
         if before is not None:
@@ -244,12 +244,12 @@ def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
         last[each.sender] = each
 
 
-def _of_time(transactions: list[Exchanged], are_reads_timed: bool, error: int) -> Iterator[_Edge]:
+def _of_time(transactions: list[Operation], are_reads_timed: bool, error: int) -> Iterator[_Edge]:
     """Yield the edges of real time to transactions that write, or to all; an answer may have come `error` ns later.
 
     Moments, one for each answer, are nodes too: they stand for an edge from each earlier answer to each later request.
     """
-    moments: list[tuple[int, bool, Exchanged]] = []
+    moments: list[tuple[int, bool, Operation]] = []
     for each in transactions:
         is_timed = are_reads_timed or any(part.op == "append" for part in each.request.parts)
         if each.request.time is not None and is_timed:
@@ -269,7 +269,7 @@ def _of_time(transactions: list[Exchanged], are_reads_timed: bool, error: int) -
         yield each, latest, ""
 
 
-def _look_for_a_cycle(edges: Iterable[_Edge], transactions: list[Exchanged], found: Found) -> None:
+def _look_for_a_cycle(edges: Iterable[_Edge], transactions: list[Operation], found: Findings) -> None:
     import networkx as nx
 
     graph = nx.DiGraph()
@@ -285,7 +285,7 @@ def _look_for_a_cycle(edges: Iterable[_Edge], transactions: list[Exchanged], fou
         _tell(min((_cycle(part, start) for start in starts), key=_length), graph, found)
 
 
-def _cycle(graph: "nx.DiGraph", start: Exchanged) -> list[Node]:
+def _cycle(graph: "nx.DiGraph", start: Operation) -> list[Node]:
     """Return the shortest cycle through a node, from it on."""
     import networkx as nx
 
@@ -302,9 +302,9 @@ def _length(cycle: list[Node]) -> int:
     return sum(not isinstance(each, _Late) for each in cycle)
 
 
-def _tell(cycle: list[Node], graph: "nx.DiGraph", found: Found) -> None:
-    places = [place for place, each in enumerate(cycle) if isinstance(each, Exchanged)]
-    operations = [each for each in cycle if isinstance(each, Exchanged)]
+def _tell(cycle: list[Node], graph: "nx.DiGraph", found: Findings) -> None:
+    places = [place for place, each in enumerate(cycle) if isinstance(each, Operation)]
+    operations = [each for each in cycle if isinstance(each, Operation)]
     told: list[str] = []
     for place, before, after in zip(places, operations, [*operations[1:], operations[0]], strict=True):
         between = cycle[(place + 1) % len(cycle)]
@@ -321,5 +321,5 @@ def _tell(cycle: list[Node], graph: "nx.DiGraph", found: Found) -> None:
     found.breach(0, f"no order explains this: {'; '.join(told)}", *operations)
 
 
-def _appends(operation: Exchanged) -> Iterator[_Append]:
+def _appends(operation: Operation) -> Iterator[_Append]:
     return (_Append(str(each.path), str(each.data)) for each in operation.request.parts if each.op == "append")

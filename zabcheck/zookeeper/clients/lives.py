@@ -7,10 +7,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Connection, Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Connection, Effect, Exchange, Operation, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Connected
-from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Seen, Tree, parent
+from zabcheck.zookeeper.clients.promise import GUIDE, Findings, Promise
+from zabcheck.zookeeper.clients.tree import Sighting, Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
 _PLACE = itemgetter(0, 1)
@@ -23,9 +23,9 @@ class Life:
     """A session: its connections, the operation that closed it, and those that created its ephemeral nodes."""
 
     connections: list[Connection] = field(default_factory=list)
-    closed: Exchanged | None = None
-    last_write: Exchanged | None = None
-    ephemerals: dict[str, Exchanged] = field(default_factory=dict)
+    closed: Operation | None = None
+    last_write: Operation | None = None
+    ephemerals: dict[str, Operation] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1)
@@ -69,8 +69,8 @@ class GoneNode(NamedTuple):
 
     zxid: int
     path: str
-    created: Exchanged
-    by: Exchanged
+    created: Operation
+    by: Operation
 
 
 def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[GoneNode]:
@@ -80,11 +80,11 @@ def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[Go
             continue
         gone = tree.absences(path).next(created.zxid)
         if gone is not None and not _may_be_deleted(deleted, path, gone.start):
-            assert isinstance(gone.by, Exchanged)
+            assert isinstance(gone.by, Operation)
             yield GoneNode(gone.start, path, created, gone.by)
 
 
-def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
+def ephemeral_ends(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for nodes of sessions that had ended: they were closed, or another of their nodes was gone already."""
     nodes_after_ends(exchange, tree, first_gone(exchange, tree), found)
 
@@ -96,10 +96,10 @@ def first_gone(exchange: Exchange, tree: Tree) -> dict[str, GoneNode]:
     return {session: min(gone, key=_PLACE) for session, gone in found if gone}
 
 
-def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode], found: Found) -> None:
+def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode], found: Findings) -> None:
     """Look for nodes of sessions that were closed, or had lost a node of theirs by `gone`."""
     lives = lives_of(exchange)
-    ends: dict[str, tuple[int, Exchanged]] = {}
+    ends: dict[str, tuple[int, Operation]] = {}
     for session, life in lives.items():
         if life.closed is not None:
             ends[session] = life.closed.zxid, life.closed
@@ -115,7 +115,7 @@ def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode
                 found.breach(seen.until, text, lives[owner].ephemerals.get(path), end[1], seen.by)
 
 
-def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
+def ephemeral_stays(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for nodes that were gone while their session lived on, though nobody had deleted them."""
     deleted = _deleted(exchange)
     for session, life in sorted(lives_of(exchange).items()):
@@ -129,7 +129,7 @@ def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
                 found.breach(gone.zxid, text, gone.created, life.last_write, gone.by)
 
 
-def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
+def sessions(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Check the session that each connection was given, and that no session is used after its end."""
     known = _Sessions(exchange)
     for connection in exchange.connections.values():
@@ -149,13 +149,13 @@ class _Sessions:
         self._may_be_closed = {each.session for each in closes if not each.is_known}
         self._holders: dict[str, int] = {}
         """By session: the client that has it."""
-        self._ended: dict[str, Connection | Exchanged] = {}
+        self._ended: dict[str, Connection | Operation] = {}
         """By session: the evidence that it has ended."""
         self._timeouts: dict[str, int] = {}
-        self._heard: dict[str, tuple[int, Exchanged]] = {}
+        self._heard: dict[str, tuple[int, Operation]] = {}
         """By session: the time, in ns, at which its last answered request was sent, and that request."""
 
-    def judge(self, connection: Connection, given: Connected, found: Found) -> None:
+    def judge(self, connection: Connection, given: Connected, found: Findings) -> None:
         """Judge whether a connection was given the session that it asked for, or a new one."""
         asked = connection.connect
         if asked.session == NOBODY:
@@ -176,11 +176,11 @@ class _Sessions:
                 self._expired(connection, given, found)
         elif asked.session in self._ended:
             end = self._ended[asked.session]
-            witness = end.witness if isinstance(end, Exchanged) else (end.connect, end.connected)
+            witness = end.witness if isinstance(end, Operation) else (end.connect, end.connected)
             text = f"session {asked.session} had ended, and was given to client {asked.client} again"
             found.breach(0, text, *witness, asked, given)
 
-    def _expired(self, connection: Connection, told: Connected, found: Found) -> None:
+    def _expired(self, connection: Connection, told: Connected, found: Findings) -> None:
         """Compare the time since the service last heard of a session with the time-out, less a tick."""
         session = connection.connect.session
         if session not in self._heard or told.time is None or session not in self._timeouts:
@@ -209,7 +209,7 @@ class _Sessions:
             self._ended[connection.session] = self._closed[connection]
 
 
-def _answered_without_a_session(connection: Connection, found: Found) -> None:
+def _answered_without_a_session(connection: Connection, found: Findings) -> None:
     """Note requests that were done on a connection whose session had expired."""
     if connection.connected is not None and connection.connected.session == NOBODY:
         for operation in connection.operations:
@@ -225,10 +225,10 @@ def is_deleted_by_the_service(effect: Effect) -> bool:
     return effect.op == "create" and bool(effect.mode) and not {"container", "ttl"}.isdisjoint(effect.mode)
 
 
-def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
+def containers(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for containers that were deleted with a child in them, and for nodes that were deleted before their time."""
-    made: dict[str, tuple[Exchanged, bool, int]] = {}
-    written: dict[str, Exchanged] = {}
+    made: dict[str, tuple[Operation, bool, int]] = {}
+    written: dict[str, Operation] = {}
     for operation in exchange.writes:
         if operation.is_done:
             for effect in effects_of(operation):
@@ -251,7 +251,7 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
             _is_due(path, ttl, written[path], gone, exchange.header.clock_error, found)
 
 
-def _is_empty(path: str, created: Exchanged, gone: Seen, children: list[str], tree: Tree, found: Found) -> None:
+def _is_empty(path: str, created: Operation, gone: Sighting, children: list[str], tree: Tree, found: Findings) -> None:
     """Look for children of a container at the time when it was deleted."""
     for child in children:
         there = tree.state_at(child, gone.start)
@@ -260,9 +260,9 @@ def _is_empty(path: str, created: Exchanged, gone: Seen, children: list[str], tr
             found.breach(gone.start, text, created, there.by, gone.by)
 
 
-def _is_due(path: str, ttl: int, last: Exchanged, gone: Seen, clock_error: int, found: Found) -> None:
+def _is_due(path: str, ttl: int, last: Operation, gone: Sighting, clock_error: int, found: Findings) -> None:
     """Compare the time since the last write to a node with its time to live, as far as clocks tell."""
-    answer = gone.by.answer if isinstance(gone.by, Exchanged) else None
+    answer = gone.by.answer if isinstance(gone.by, Operation) else None
     if answer is None or answer.time is None or last.request.time is None:
         return
     lived = answer.time - last.request.time

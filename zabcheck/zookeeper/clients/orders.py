@@ -8,9 +8,9 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, Sender, effects_of
+from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Operation, Sender, effects_of
 from zabcheck.zookeeper.clients.history import Content
-from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
+from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Findings, Promise
 from zabcheck.zookeeper.clients.tree import READS, Sightings, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
@@ -20,7 +20,7 @@ TIME = itemgetter(0)
 """The key that orders pairs of a time and an operation."""
 
 
-def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
+def answer_order(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the order of the answers on each connection with that of the requests."""
     for connection in exchange.connections.values():
         for stray in connection.strays:
@@ -28,14 +28,14 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
         _order_of_answers(connection, found)
 
 
-def _order_of_answers(connection: Connection, found: Found) -> None:
+def _order_of_answers(connection: Connection, found: Findings) -> None:
     """Note each answer that came before the one to an earlier request, or after the session was closed.
 
     An error that leaves the outcome open does not count as an answer: the client gave up and did not wait.
     """
-    waiting: Exchanged | None = None
-    latest: Exchanged | None = None
-    closed: Exchanged | None = None
+    waiting: Operation | None = None
+    latest: Operation | None = None
+    closed: Operation | None = None
     until = 0
     for operation in connection.operations:
         if operation.request.op in BESIDE_THE_ORDER:
@@ -62,11 +62,11 @@ def _order_of_answers(connection: Connection, found: Found) -> None:
             latest = operation
 
 
-def _answered(operation: Exchanged) -> str:
+def _answered(operation: Operation) -> str:
     return f"client {operation.connection.client} got the answer to request {operation.request.xid}"
 
 
-def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
+def rising_view(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for a zxid that is lower than that of an earlier answer on the same connection."""
     for connection in exchange.connections.values():
         if not connection.answers:
@@ -87,7 +87,7 @@ def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
                 highest = answer
 
 
-def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
+def system_image(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the answers after a session was resumed with the highest zxid that it had seen by then.
 
     Later answers on another connection of the session, which may still be open, do not count.
@@ -109,20 +109,20 @@ def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
 
 
-def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
+def own_writes(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare each read with the writes that its session had sent before it."""
     own_writes_by_zxid(exchange, tree, found)
     own_writes_in_nodes(exchange, tree, found)
 
 
-def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
+def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the zxid of each read with those of the writes that its session had sent before it.
 
     The writes of its own connection count, and those that other connections of the session knew to be done when this
     one was asked for.
     """
-    latest: dict[Connection, Exchanged | None] = {}
-    stale: list[tuple[Exchanged, Exchanged]] = []
+    latest: dict[Connection, Operation | None] = {}
+    stale: list[tuple[Operation, Operation]] = []
     cases = 0
     for operation in exchange.operations:
         zxid = operation.zxid
@@ -146,11 +146,11 @@ def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
         found.breach(operation.zxid, text, write, operation)
 
 
-def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
+def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for reads, after a write on the same connection, that show its node as it was before."""
     for conflict in tree.conflicts:
         change, stale = conflict.change.by, conflict.stale.by
-        if not (conflict.change.is_change and isinstance(change, Exchanged) and isinstance(stale, Exchanged)):
+        if not (conflict.change.is_change and isinstance(change, Operation) and isinstance(stale, Operation)):
             continue
         if change.connection is stale.connection and change.sent < stale.sent:
             text = (
@@ -160,7 +160,7 @@ def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.breach(conflict.change.start, text, change, stale)
 
 
-def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
+def order_sent(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the zxids of each session's writes, and look for writes of unknown outcome that are out of order."""
     order_of_zxids(exchange, tree, found)
     given_up = [*given_up_in(exchange)]
@@ -168,9 +168,9 @@ def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
     effects_of_given_up(given_up, exchange, tree, found)
 
 
-def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
+def order_of_zxids(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the zxids of each session's writes."""
-    latest: dict[Sender, Exchanged] = {}
+    latest: dict[Sender, Operation] = {}
     for operation in exchange.done:
         before = latest.get(operation.sender)
         if before is not None:
@@ -190,12 +190,12 @@ class GivenUp(NamedTuple):
     `least` is the highest zxid of the answers on its connection before it was sent.
     """
 
-    unknown: Exchanged
-    later: Exchanged
+    unknown: Operation
+    later: Operation
     least: int
 
 
-def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: Tree, found: Found) -> None:
+def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for writes of unknown outcome that took effect too late, or were skipped."""
     elsewhere = [each.unknown for each in given_up if each.unknown.connection is not each.later.connection]
     effects = [effect for unknown in elsewhere for effect in effects_of(unknown)]
@@ -208,9 +208,9 @@ def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: T
 
 
 @lru_cache(maxsize=1)
-def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
+def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Operation]]:
     """Return the writes by path and content."""
-    writers: dict[tuple[str, Content], list[Exchanged]] = defaultdict(list)
+    writers: dict[tuple[str, Content], list[Operation]] = defaultdict(list)
     for operation in exchange.writes:
         for effect in effects_of(operation):
             if effect.content is not None:
@@ -220,7 +220,7 @@ def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
 
 def given_up_in(exchange: Exchange) -> Iterator[GivenUp]:
     """Yield each write of unknown outcome with the next write of its session that was done. O(log answers) each."""
-    waiting: dict[Sender, list[Exchanged]] = defaultdict(list)
+    waiting: dict[Sender, list[Operation]] = defaultdict(list)
     views: dict[Connection, _View] = {}
     for operation in exchange.writes:
         if not operation.is_known:
@@ -249,7 +249,7 @@ class _View:
         return self._highest[number - 1] if number else 0
 
 
-def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: Found) -> None:
+def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Note a write that was skipped: a later one on its connection was done, and its node has not changed."""
     unknown, later, least = given_up
     for effect in effects_of(unknown):
@@ -264,7 +264,9 @@ def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: F
             found.breach(later.zxid, text, unknown, later, seen.by)
 
 
-def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, shown_to: Sightings, found: Found) -> None:
+def _look_for_a_late_one(
+    given_up: GivenUp, exchange: Exchange, tree: Tree, shown_to: Sightings, found: Findings
+) -> None:
     """Note a write that took effect after a later one of its session, on another connection.
 
     Its data proves that only if nobody else can have written the same.
@@ -291,9 +293,9 @@ def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, show
 class Earlier(NamedTuple):
     """An operation, and two of those answered before it was sent: with the highest zxid of all, and of the writes."""
 
-    operation: Exchanged
-    any: Exchanged | None
-    write: Exchanged | None
+    operation: Operation
+    any: Operation | None
+    write: Operation | None
 
 
 @lru_cache(maxsize=1)
@@ -319,7 +321,7 @@ def _by_clock(exchange: Exchange) -> Iterator[Earlier]:
     yield from merged(sorted(asked, key=TIME), _answered_by_clock(exchange))
 
 
-Timed = tuple[int, Exchanged]
+Timed = tuple[int, Operation]
 """An operation with the time at which it was sent, or answered."""
 
 
@@ -335,7 +337,7 @@ def _answered_by_clock(exchange: Exchange) -> list[Timed]:
 
 
 def merged(
-    asked: Iterable[Timed], told: Sequence[Timed], best: Exchanged | None = None, best_write: Exchanged | None = None
+    asked: Iterable[Timed], told: Sequence[Timed], best: Operation | None = None, best_write: Operation | None = None
 ) -> Iterator[Earlier]:
     """Yield each operation of `asked` with those of `told` before it that have the highest zxids. Both are in order.
 
@@ -364,27 +366,27 @@ def _told(exchange: Exchange) -> Iterator[Earlier]:
             yield earlier(before, after)
 
 
-def numbered_once(operations: Collection[Exchanged]) -> dict[tuple[int, int], Exchanged]:
+def numbered_once(operations: Collection[Operation]) -> dict[tuple[int, int], Operation]:
     """Return operations by client and number, without those whose number their client used again."""
     numbers = Counter((each.request.client, each.request.xid) for each in operations)
     by_number = {(each.request.client, each.request.xid): each for each in operations}
     return {number: each for number, each in by_number.items() if numbers[number] == 1}
 
 
-def earlier(operation: Exchanged, answered: Exchanged) -> Earlier:
+def earlier(operation: Operation, answered: Operation) -> Earlier:
     """Return an operation with the one that is known to have been answered before it was sent."""
     return Earlier(operation, answered, answered if answered.is_write and answered.is_done else None)
 
 
-def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
+def linearizable(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the zxids of writes with each other, and with those of the answers that came before they were sent."""
     zxids_of_their_own(exchange, tree, found)
     writes_in_real_time(in_real_time(exchange), found)
 
 
-def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
+def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for two writes with the same zxid."""
-    holders: dict[int, Exchanged] = {}
+    holders: dict[int, Operation] = {}
     for operation in exchange.done:
         other = holders.setdefault(operation.zxid, operation)
         if other is not operation:
@@ -396,7 +398,7 @@ def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
             )
 
 
-def writes_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+def writes_in_real_time(known: Iterable[Earlier], found: Findings) -> None:
     """Compare the zxid of each write with the highest of the answers that came before it was sent."""
     for earlier in known:
         write, before = earlier.operation, earlier.any
@@ -411,12 +413,12 @@ def writes_in_real_time(known: Iterable[Earlier], found: Found) -> None:
             found.breach(write.zxid, text, before, write)
 
 
-def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
+def sync(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare each sync with the writes that were answered before it was sent."""
     syncs_in_real_time(in_real_time(exchange), found)
 
 
-def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+def syncs_in_real_time(known: Iterable[Earlier], found: Findings) -> None:
     """Compare the zxid of each sync with the highest of the writes that were answered before it was sent."""
     for earlier in known:
         if earlier.operation.request.op != "sync" or earlier.write is None or not earlier.operation.zxid:
@@ -430,7 +432,7 @@ def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
             found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
 
 
-def timeliness(exchange: Exchange, tree: Tree, found: Found) -> None:
+def timeliness(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare each read with the writes that were answered more than the header's bound before it was."""
     if exchange.header.clock != "one":
         return
@@ -441,7 +443,7 @@ def timeliness(exchange: Exchange, tree: Tree, found: Found) -> None:
         reads_in_real_time(merged(due, _answered_by_clock(exchange)), found)
 
 
-def reads_by_clock(operations: Iterable[Exchanged]) -> list[Timed]:
+def reads_by_clock(operations: Iterable[Operation]) -> list[Timed]:
     """Return the reads that tell a zxid, each with the time of its answer."""
     return [
         (each.answer.time, each)
@@ -479,7 +481,7 @@ def greatest_age(reads: Iterable[tuple[int, int]], writes: Iterable[tuple[int, i
     return max((max(0, time - times[place]) if place < len(times) else 0 for time, place in missed), default=None)
 
 
-def reads_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+def reads_in_real_time(known: Iterable[Earlier], found: Findings) -> None:
     """Compare the zxid of each read with that of the writes that it has to show."""
     for earlier in known:
         read, write = earlier.operation, earlier.write
@@ -494,7 +496,7 @@ def reads_in_real_time(known: Iterable[Earlier], found: Found) -> None:
             found.breach(read.zxid, text, write, read)
 
 
-def _seconds_between(one: Exchanged, other: Exchanged) -> str:
+def _seconds_between(one: Operation, other: Operation) -> str:
     """Return the seconds between two answers that tell their times."""
     assert one.answer is not None
     assert other.answer is not None

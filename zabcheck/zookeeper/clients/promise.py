@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
+from zabcheck.zookeeper.clients.exchange import Exchange, Operation
 from zabcheck.zookeeper.clients.history import Answer, InitialNode, Record, Request, WatchEvent
 from zabcheck.zookeeper.clients.tree import Tree
 
@@ -46,7 +46,7 @@ class Linearizability(NamedTuple):
     witness: tuple[Request | Answer, ...] = ()
 
 
-class Found:
+class Findings:
     """The findings on a promise in a history: the number of cases, and the breaches."""
 
     def __init__(self) -> None:
@@ -72,13 +72,13 @@ class Found:
         self,
         zxid: int,
         summary: str,
-        *witness: Exchanged | WatchEvent | Record | InitialNode | None,
+        *witness: Operation | WatchEvent | Record | InitialNode | None,
         kind: Kind = "documented",
     ) -> None:
         """Note a breach, which is a case too."""
         records: list[Record | InitialNode] = []
         for each in witness:
-            records += each.witness if isinstance(each, Exchanged) else [] if each is None else [each]
+            records += each.witness if isinstance(each, Operation) else [] if each is None else [each]
         self.breaches.append(Breach(zxid, summary, tuple(dict.fromkeys(records)), kind))
 
 
@@ -89,4 +89,4 @@ class Promise(NamedTuple):
     statement: str
     source: str
     kind: Kind
-    check: Callable[[Exchange, Tree, Found], None]
+    check: Callable[[Exchange, Tree, Findings], None]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged, Sender, effects_of
+from zabcheck.zookeeper.clients.exchange import Exchange, Operation, Sender, effects_of
 from zabcheck.zookeeper.clients.history import Content, content_of
 from zabcheck.zookeeper.clients.lists import judge_lists
-from zabcheck.zookeeper.clients.promise import Found, Linearizability, Promise
+from zabcheck.zookeeper.clients.promise import Findings, Linearizability, Promise
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.clients.words import named
 
@@ -33,7 +33,7 @@ class _Step(NamedTuple):
     `sent` and `answered` are times of one clock, the latter the latest possible; without a clock they order nothing.
     """
 
-    by: Exchanged
+    by: Operation
     sees: Content | None
     writes: Content | None
     sent: int = 0
@@ -52,7 +52,7 @@ class _Search:
     answered: list[list[int]] = field(default_factory=list)
     """By session and place: the earliest time at which an operation from this place on was answered."""
     data: list[_Step | None] = field(default_factory=lambda: [None])
-    numbers: dict[Exchanged, int] = field(default_factory=dict)
+    numbers: dict[Operation, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for steps in self.sessions:
@@ -127,10 +127,10 @@ class _Search:
         return found
 
 
-def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
+def one_order(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for an order of the operations on each node whose answers have neither zxids nor counters."""
     registers = _registers(exchange)
-    by_sender: dict[str, dict[Sender | Exchanged, list[_Step]]] = defaultdict(lambda: defaultdict(list))
+    by_sender: dict[str, dict[Sender | Operation, list[_Step]]] = defaultdict(lambda: defaultdict(list))
     last = {each.sender: each for each in exchange.connections.values()} if registers else {}
     for operation in exchange.operations if registers else ():
         path = operation.request.path
@@ -164,7 +164,7 @@ def _registers(exchange: Exchange) -> set[str]:
     return registers
 
 
-def _step(operation: Exchanged, exchange: Exchange) -> _Step | None:
+def _step(operation: Operation, exchange: Exchange) -> _Step | None:
     """Return an operation on a register as a step of its order; None if it has no place in that."""
     request, answer = operation.request, operation.answer
     sees, writes = content_of(request.expects), content_of(request.data)
@@ -200,7 +200,7 @@ def _up_to_a_write(steps: list[_Step]) -> Iterator[_Step]:
             return
 
 
-def _judge(sessions: list[list[_Step]], found: Found, is_timed: bool) -> None:
+def _judge(sessions: list[list[_Step]], found: Findings, is_timed: bool) -> None:
     found.case(sum(map(len, sessions)))
     strictly = _furthest(sessions, are_reads_timed=True) if is_timed else None
     if strictly is not None and strictly.is_whole:
@@ -248,7 +248,7 @@ def _furthest(sessions: list[list[_Step]], *, are_reads_timed: bool) -> _Furthes
     return best
 
 
-def _tell(best: _Furthest, found: Found) -> None:
+def _tell(best: _Furthest, found: Findings) -> None:
     """Note the operation at which the longest order ends, as a breach."""
     stuck, last = best.stuck, best.search.data[best.state[1]]
     request, answer = stuck.by.request, stuck.by.answer

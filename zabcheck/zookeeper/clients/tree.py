@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of, is_restricted
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Operation, effects_of, is_restricted
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Result, Stat, content_of
 
 ROOT = "/"
@@ -30,7 +30,7 @@ ENDING = frozenset(("ephemeral", "container", "ttl"))
 """The modes of nodes that end by themselves."""
 
 
-class Seen(Struct, frozen=True, eq=False):
+class Sighting(Struct, frozen=True, eq=False):
     """A node as an operation showed it, or its absence if `stat` is None, from zxid `start` to `until`.
 
     `content` and `children` are None where the operation does not show them.
@@ -41,7 +41,7 @@ class Seen(Struct, frozen=True, eq=False):
     stat: Stat | None
     content: Content | None
     children: tuple[str, ...] | None
-    by: Exchanged | InitialNode
+    by: Operation | InitialNode
     is_change: bool
     """True if the operation made this state, False if it only read it."""
 
@@ -50,27 +50,27 @@ class Conflict(NamedTuple):
     """Two sightings of a node that contradict each other: `change` begins within `stale`, which began earlier."""
 
     path: str
-    stale: Seen
-    change: Seen
+    stale: Sighting
+    change: Sighting
 
 
-Sightings = dict[tuple[str, Content], list[Seen]]
+Sightings = dict[tuple[str, Content], list[Sighting]]
 """Sightings by path and content."""
 
 
 class Changes:
     """States of one node, or of several, sorted by `start`."""
 
-    def __init__(self, states: list[Seen]) -> None:
+    def __init__(self, states: list[Sighting]) -> None:
         self.states = states
         self.starts = [seen.start for seen in states]
 
-    def next(self, zxid: int) -> Seen | None:
+    def next(self, zxid: int) -> Sighting | None:
         """Return the first state after `zxid`."""
         index = bisect_right(self.starts, zxid)
         return self.states[index] if index < len(self.states) else None
 
-    def last(self, after: int, until: int) -> Seen | None:
+    def last(self, after: int, until: int) -> Sighting | None:
         """Return the last state after one zxid and up to another; of several that began at once the first."""
         index = bisect_right(self.starts, until) - 1
         if index < 0 or self.starts[index] <= after:
@@ -79,7 +79,7 @@ class Changes:
 
 
 _NONE = Changes([])
-_NO_SPANS: tuple[list[int], list[Seen], bool] = [], [], False
+_NO_SPANS: tuple[list[int], list[Sighting], bool] = [], [], False
 
 
 class Tree:
@@ -88,9 +88,9 @@ class Tree:
     def __init__(self, exchange: Exchange, lasting: Collection[str] = ()) -> None:
         """Make the tree; `lasting` has the paths of ephemerals whose sessions are known not to have ended."""
         self._lasting = lasting
-        self.data: dict[str, list[Seen]] = defaultdict(list)
+        self.data: dict[str, list[Sighting]] = defaultdict(list)
         """By path: the sightings of its data, each from the transaction that set the data, or deleted the node."""
-        self.children: dict[str, list[Seen]] = defaultdict(list)
+        self.children: dict[str, list[Sighting]] = defaultdict(list)
         """By path: the sightings of its children, each from the transaction that last created or deleted one."""
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
@@ -118,7 +118,7 @@ class Tree:
         }
         self._below: dict[str, Changes] = {}
 
-    def _add(self, operation: Exchanged) -> None:
+    def _add(self, operation: Operation) -> None:
         if operation.is_write:
             if operation.is_done:
                 for effect in _last_effects(operation):
@@ -131,17 +131,17 @@ class Tree:
         elif request.path is not None:
             self._read(request.op, request.path, operation.answer, operation)
 
-    def _read(self, op: str, path: str, result: Answer | Result | None, by: Exchanged) -> None:
+    def _read(self, op: str, path: str, result: Answer | Result | None, by: Operation) -> None:
         if op not in READS or result is None:
             return
         if result.error == "NoNode" and by.zxid:
             if self._owns(path):
-                self.data[path].append(Seen(by.zxid, by.zxid, None, None, None, by, False))
+                self.data[path].append(Sighting(by.zxid, by.zxid, None, None, None, by, False))
         elif result.error == "" and result.stat is not None:
             content = content_of(result.data) if op == "getData" else None
             self._look(path, result.stat, by.zxid, content, result.children, by)
 
-    def _change(self, operation: Exchanged, effect: Effect) -> None:
+    def _change(self, operation: Operation, effect: Effect) -> None:
         zxid, path, stat = operation.zxid, effect.created, getattr(effect.result, "stat", None)
         if effect.op == "create":
             if stat is None and zxid:
@@ -160,11 +160,11 @@ class Tree:
             return
         if self._owns(path):
             if effect.op == "delete":
-                self.data[path].append(Seen(start, start, None, None, None, operation, True))
+                self.data[path].append(Sighting(start, start, None, None, None, operation, True))
             elif stat is not None:
-                self.data[path].append(Seen(start, start, stat, effect.content, None, operation, True))
+                self.data[path].append(Sighting(start, start, stat, effect.content, None, operation, True))
         if effect.op in ("create", "delete") and self._owns(parent(path)):
-            self.children[parent(path)].append(Seen(start, start, None, None, None, operation, True))
+            self.children[parent(path)].append(Sighting(start, start, None, None, None, operation, True))
 
     def _look(
         self,
@@ -173,16 +173,18 @@ class Tree:
         zxid: int,
         content: Content | None,
         children: tuple[str, ...] | None,
-        by: Exchanged | InitialNode,
+        by: Operation | InitialNode,
     ) -> None:
         if not self._owns(path):
             return
         changed, below = stat.mzxid, stat.pzxid
-        self.data[path].append(Seen(changed, zxid if zxid > changed else changed, stat, content, children, by, False))
-        self.children[path].append(Seen(below, zxid if zxid > below else below, stat, None, children, by, False))
+        self.data[path].append(
+            Sighting(changed, zxid if zxid > changed else changed, stat, content, children, by, False)
+        )
+        self.children[path].append(Sighting(below, zxid if zxid > below else below, stat, None, children, by, False))
 
     @cached_property
-    def reads(self) -> list[tuple[str, list[Seen]]]:
+    def reads(self) -> list[tuple[str, list[Sighting]]]:
         """The sightings of each node that are reads, by path."""
         return [(path, [seen for seen in self.data[path] if not seen.is_change]) for path in sorted(self.data)]
 
@@ -206,7 +208,7 @@ class Tree:
         """Return True if this node, or one below it, may have changed without a record of it."""
         return path in self._unsettled_or_above
 
-    def state_at(self, path: str, zxid: int) -> Seen | None:
+    def state_at(self, path: str, zxid: int) -> Sighting | None:
         """Return the sighting that shows the node as of `zxid`; None if nothing proves how it was. O(log sightings)."""
         starts, longest, is_settled = self._spans.get(path, _NO_SPANS)
         index = bisect_right(starts, zxid) - 1
@@ -273,7 +275,7 @@ class Tree:
             yield from _conflicts(path, self.children[path])
 
 
-def is_state(seen: Seen) -> bool:
+def is_state(seen: Sighting) -> bool:
     """Return True if the state is known to begin at `start`; an absence that was read may have begun earlier."""
     return seen.is_change or seen.stat is not None
 
@@ -290,7 +292,7 @@ def ancestors(path: str) -> Iterator[str]:
         yield path
 
 
-def _last_effects(operation: Exchanged) -> Iterable[Effect]:
+def _last_effects(operation: Operation) -> Iterable[Effect]:
     """Return the effects of a write; of those of a multi on one node only the last, as no other can be seen."""
     if operation.request.op != "multi":
         return effects_of(operation)
@@ -305,9 +307,9 @@ def _last_effects(operation: Exchanged) -> Iterable[Effect]:
     return [*last.values()]
 
 
-def _running(sightings: list[Seen]) -> list[Seen]:
+def _running(sightings: list[Sighting]) -> list[Sighting]:
     """Return for each of these, sorted by start, the one so far that began last; of equal starts, the longest."""
-    longest: list[Seen] = []
+    longest: list[Sighting] = []
     for seen in sightings:
         before = longest[-1] if longest else None
         longest.append(
@@ -316,9 +318,9 @@ def _running(sightings: list[Seen]) -> list[Seen]:
     return longest
 
 
-def _conflicts(path: str, sightings: list[Seen]) -> Iterator[Conflict]:
-    reaching: Seen | None = None  # the longest-lasting of those that began before this one
-    candidate: Seen | None = None  # the longest-lasting of all so far
+def _conflicts(path: str, sightings: list[Sighting]) -> Iterator[Conflict]:
+    reaching: Sighting | None = None  # the longest-lasting of those that began before this one
+    candidate: Sighting | None = None  # the longest-lasting of all so far
     reach = begun = last = -1  # the end of `reaching`, and start and end of `candidate`
     for seen in sightings:
         start = seen.start

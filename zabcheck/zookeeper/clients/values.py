@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.clients.children import cversions, deletes, lists
-from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Operation, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
-from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
-from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, Conflict, Seen, Tree, parent
+from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Findings, Promise
+from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, Conflict, Sighting, Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
 _OF_NO_PART = "RuntimeInconsistency"
@@ -17,8 +17,8 @@ _OF_NO_PART = "RuntimeInconsistency"
 _OF_EPHEMERAL = "NoChildrenForEphemerals"
 
 
-def _name(by: Exchanged | InitialNode) -> str:
-    return by.name if isinstance(by, Exchanged) else f"the initial {by.path}"
+def _name(by: Operation | InitialNode) -> str:
+    return by.name if isinstance(by, Operation) else f"the initial {by.path}"
 
 
 def _story(conflict: Conflict) -> str:
@@ -36,7 +36,7 @@ def _has_its_data(conflict: Conflict) -> bool:
     return conflict.stale.content is not None and conflict.stale.content == conflict.change.content
 
 
-def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+def reads(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare each read with the state of its node as of its zxid, where the history proves that."""
     for path, sightings in tree.reads:
         if len(tree.data[path]) > 1:
@@ -49,7 +49,7 @@ def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
     lists(exchange, tree, found)
 
 
-def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:
+def _look_at_a_read(path: str, seen: Sighting, tree: Tree, found: Findings) -> None:
     stat, zxid = seen.stat, seen.by.zxid
     if stat is not None:
         if 0 < zxid < stat.mzxid or 0 < zxid < stat.czxid:
@@ -65,7 +65,7 @@ def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:
         found.breach(zxid, text, known.by, seen.by)
 
 
-def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
+def reliability(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for later views that lack a change that was acknowledged, or that anybody had read."""
     found.case(sum(seen.until > seen.start for _, sightings in tree.reads for seen in sightings))
     for conflict in tree.conflicts:
@@ -73,7 +73,7 @@ def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
 
 
-def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
+def agreement(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare all sightings of one node as of one transaction."""
     for path in sorted(tree.data):
         for first, second in pairwise(tree.data[path]):
@@ -92,21 +92,21 @@ def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
                     _disagree(f"the children of {path}", first, second, found)
 
 
-def _is_equal(first: Seen, second: Seen) -> bool:
+def _is_equal(first: Sighting, second: Sighting) -> bool:
     return first.stat == second.stat and first.content == second.content
 
 
-def _disagree(what: str, first: Seen, second: Seen, found: Found) -> None:
+def _disagree(what: str, first: Sighting, second: Sighting, found: Findings) -> None:
     """Note that two sightings as of one transaction show different states."""
     text = f"{what} as of {shown(first.start)} differ between {_name(first.by)} and {_name(second.by)}"
     found.breach(first.start, text, first.by, second.by)
 
 
-def _czxid(seen: Seen) -> int:
+def _czxid(seen: Sighting) -> int:
     return seen.stat.czxid if seen.stat is not None else 0
 
 
-def _difference(first: Seen, second: Seen) -> str:
+def _difference(first: Sighting, second: Sighting) -> str:
     """Return the name, in the plural, of what differs between two sightings of one state; "" if nothing does."""
     assert first.stat is not None
     assert second.stat is not None
@@ -123,13 +123,13 @@ def _difference(first: Seen, second: Seen) -> str:
     return "mtimes" if len(times) > 1 else ""
 
 
-def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
+def multi(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Check the results of each multi, and look for views that have only a part of it."""
     results_of_multis(exchange, tree, found)
     views_of_multis(exchange, tree, found)
 
 
-def results_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
+def results_of_multis(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Check the results of each multi."""
     for operation in exchange.writes:
         if operation.request.op == "multi":
@@ -138,9 +138,9 @@ def results_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
                 _look_at_results(operation, operation.answer, found)
 
 
-def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
+def views_of_multis(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for views that have only a part of a multi, or any part of one that was refused."""
-    refused: dict[tuple[str, Content | None], Exchanged] = {}
+    refused: dict[tuple[str, Content | None], Operation] = {}
     for operation in exchange.writes:
         if operation.request.op == "multi" and operation.is_known and not operation.is_done:
             refused |= dict.fromkeys(_written(operation), operation)
@@ -163,11 +163,11 @@ def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
             )
     for conflict in tree.conflicts:
         change = conflict.change.by
-        if isinstance(change, Exchanged) and change.request.op == "multi":
+        if isinstance(change, Operation) and change.request.op == "multi":
             found.breach(conflict.change.start, _story(conflict), change, conflict.stale.by)
 
 
-def _written(operation: Exchanged) -> Iterator[tuple[str, Content]]:
+def _written(operation: Operation) -> Iterator[tuple[str, Content]]:
     """Yield the paths that a write sets, or would have set, each with its content."""
     return ((each.path, each.content) for each in effects_of(operation) if each.content is not None)
 
@@ -179,7 +179,7 @@ def _written_otherwise(exchange: Exchange) -> Iterator[tuple[str, Content]]:
             yield from _written(operation)
 
 
-def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None:
+def _look_at_results(operation: Operation, answer: Answer, found: Findings) -> None:
     errors = [result.error for result in answer.results]
     if len(errors) != len(operation.request.parts):
         text = f"{operation.name} has {len(operation.request.parts)} parts but {len(errors)} results"
@@ -195,19 +195,19 @@ def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None
             found.breach(operation.zxid, text, operation)
 
 
-def multi_read(exchange: Exchange, tree: Tree, found: Found) -> None:
+def multi_read(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for a multi whose reads show different trees."""
     count_multi_reads(exchange, tree, found)
     if found.judged:
         views_of_multi_reads(exchange, tree, found)
 
 
-def count_multi_reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+def count_multi_reads(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Count the multis that read, and were answered."""
     found.case(sum(each.is_known and each.request.op == "multiRead" for each in exchange.operations))
 
 
-def views_of_multi_reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+def views_of_multi_reads(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Look for reads of a multi that no one tree explains."""
     for path, seen in ((path, seen) for path, sightings in tree.reads for seen in sightings):
         if _is_multi_read(seen) and seen.stat is not None and 0 < seen.by.zxid < seen.stat.mzxid:
@@ -218,14 +218,14 @@ def views_of_multi_reads(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
 
 
-def _is_multi_read(seen: Seen) -> bool:
-    return isinstance(seen.by, Exchanged) and seen.by.request.op == "multiRead"
+def _is_multi_read(seen: Sighting) -> bool:
+    return isinstance(seen.by, Operation) and seen.by.request.op == "multiRead"
 
 
 # Conditions.
 
 
-def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
+def conditions(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the outcome of each write with the node, its parent and its children before it, where they are known."""
     for operation in exchange.writes:
         if not operation.is_known or not operation.zxid or operation.answer is None:
@@ -245,7 +245,7 @@ def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
     deletes(exchange, tree, found)
 
 
-def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
+def _judge_condition(operation: Operation, effect: Effect, error: str, tree: Tree, found: Findings) -> None:
     """Judge the outcome of one request; of the parts of a multi, that of the first one on its node."""
     before = tree.state_at(effect.created, operation.zxid - 1)
     stat = effect.result.stat if effect.result is not None else None
@@ -268,7 +268,7 @@ def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tre
         found.breach(operation.zxid, text, before.by, operation)
 
 
-def _judge_parent(path: str, operation: Exchanged, error: str, tree: Tree, found: Found) -> None:
+def _judge_parent(path: str, operation: Operation, error: str, tree: Tree, found: Findings) -> None:
     """Judge the create of a child by its parent at `path`."""
     before = tree.state_at(path, operation.zxid - 1)
     if before is None:
@@ -314,7 +314,7 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
 # Counters.
 
 
-def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
+def counters(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the counters of nodes with each other, with the data, and with the known changes."""
     _possible(tree, found)
     _up_to_date(tree, found)
@@ -323,7 +323,7 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
     _owners(exchange, tree, found)
 
 
-def _possible(tree: Tree, found: Found) -> None:
+def _possible(tree: Tree, found: Findings) -> None:
     """Look for counters that no node can have."""
     for path in sorted(tree.data):
         shown_to = [seen for seen in tree.data[path] if seen.stat is not None]
@@ -335,7 +335,7 @@ def _possible(tree: Tree, found: Found) -> None:
                 found.breach(seen.until, f"{_name(seen.by)} shows {path} with {wrong}: no node can be so", seen.by)
 
 
-def _up_to_date(tree: Tree, found: Found) -> None:
+def _up_to_date(tree: Tree, found: Findings) -> None:
     """Look for an mzxid older than the data beside it, and a pzxid older than a change of the children."""
     for conflict in tree.conflicts:
         if _has_its_data(conflict):
@@ -353,7 +353,7 @@ def _up_to_date(tree: Tree, found: Found) -> None:
         found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
 
 
-def _one_cversion(tree: Tree, found: Found) -> None:
+def _one_cversion(tree: Tree, found: Findings) -> None:
     """Look for two different cversions with one pzxid."""
     for path in sorted(tree.children):
         shown_to = [seen for seen in tree.children[path] if seen.stat is not None and seen.stat.cversion is not None]
@@ -372,7 +372,7 @@ def _one_cversion(tree: Tree, found: Found) -> None:
                 found.breach(first.start, text, first.by, second.by)
 
 
-def _impossible(stat: Stat, seen: Seen) -> str:
+def _impossible(stat: Stat, seen: Sighting) -> str:
     """Return as text the counters that no node can have together; "" if a node can have all of them."""
     if stat.czxid > stat.mzxid or stat.czxid > stat.pzxid:
         return f"czxid {shown(stat.czxid)}, mzxid {shown(stat.mzxid)} and pzxid {shown(stat.pzxid)}"
@@ -388,9 +388,9 @@ def _impossible(stat: Stat, seen: Seen) -> str:
     return ""
 
 
-def _owners(exchange: Exchange, tree: Tree, found: Found) -> None:
+def _owners(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the owner of each node with the session that created it."""
-    created: dict[str, dict[int, tuple[Exchanged, str]]] = defaultdict(dict)
+    created: dict[str, dict[int, tuple[Operation, str]]] = defaultdict(dict)
     for operation in exchange.done:
         for effect in effects_of(operation):
             if effect.op == "create":
@@ -407,9 +407,9 @@ def _owners(exchange: Exchange, tree: Tree, found: Found) -> None:
                 found.breach(seen.until, text, by[0], seen.by)
 
 
-def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
+def sequential(exchange: Exchange, tree: Tree, found: Findings) -> None:
     """Compare the numbers of sequential nodes below each parent, in the order of their zxids."""
-    below: dict[str, list[tuple[int, Effect, Exchanged]]] = defaultdict(list)
+    below: dict[str, list[tuple[int, Effect, Operation]]] = defaultdict(list)
     uncertain: set[str] = set()
     for operation in exchange.writes:
         for effect in effects_of(operation):

@@ -12,10 +12,10 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Literal, get_args
 
-from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged
+from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Operation
 from zabcheck.zookeeper.clients.history import Request, WatchEvent
-from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Changes, Seen, Tree, ancestors
+from zabcheck.zookeeper.clients.promise import GUIDE, Findings, Promise
+from zabcheck.zookeeper.clients.tree import Changes, Sighting, Tree, ancestors
 from zabcheck.zookeeper.wire.zxids import shown
 
 Kind = Literal["data", "exist", "child", "persistent", "recursive"]
@@ -41,15 +41,15 @@ _NEVER = 1 << 63
 
 
 @dataclass(slots=True, eq=False)
-class Arm:
+class ArmedWatch:
     """A watch on a connection, as of zxid `since`; `due` is the zxid of its next known change, or `_NEVER`."""
 
     path: str
     kind: Kind
     since: int
-    by: Exchanged
+    by: Operation
     due: int = _NEVER
-    change: Seen | None = None
+    change: Sighting | None = None
     is_armed: bool = True
 
 
@@ -57,12 +57,12 @@ class Arm:
 class WatchFindings:
     """The findings on each of the promises about watches."""
 
-    fires: Found = field(default_factory=Found)
-    cause: Found = field(default_factory=Found)
-    order: Found = field(default_factory=Found)
-    rearming: Found = field(default_factory=Found)
-    persistent: Found = field(default_factory=Found)
-    removal: Found = field(default_factory=Found)
+    fires: Findings = field(default_factory=Findings)
+    cause: Findings = field(default_factory=Findings)
+    order: Findings = field(default_factory=Findings)
+    rearming: Findings = field(default_factory=Findings)
+    persistent: Findings = field(default_factory=Findings)
+    removal: Findings = field(default_factory=Findings)
 
 
 class _Stream:
@@ -72,15 +72,15 @@ class _Stream:
         self.connection = connection
         self.tree = tree
         self.found = found
-        self.arms: dict[tuple[str, Kind], Arm] = {}
-        self.ended: dict[tuple[str, Kind], Exchanged | WatchEvent] = {}
-        self.heap: list[tuple[int, int, Arm]] = []
+        self.arms: dict[tuple[str, Kind], ArmedWatch] = {}
+        self.ended: dict[tuple[str, Kind], Operation | WatchEvent] = {}
+        self.heap: list[tuple[int, int, ArmedWatch]] = []
         self.numbers = count()
         self.place = 0
         self.last: tuple[int, WatchEvent] | None = None
         self.told: dict[tuple[str, str, int], WatchEvent] = {}
-        self.resumed: dict[Exchanged, list[Arm]] = {}
-        self.resuming: set[Arm] = set()
+        self.resumed: dict[Operation, list[ArmedWatch]] = {}
+        self.resuming: set[ArmedWatch] = set()
         self.may_be_set: set[str] = set()
         """The paths at which a watch may be set: the client gave up the request."""
         self.may_be_removed: set[str] = set()
@@ -104,17 +104,17 @@ class _Stream:
             elif item.request.watch or item.request.op in _ABOUT or (self.heap and self.heap[0][0] <= item.zxid):
                 self._answer(item)
 
-    def _arm(self, path: str, kind: Kind, since: int, by: Exchanged, is_due: bool = True) -> Arm:
+    def _arm(self, path: str, kind: Kind, since: int, by: Operation, is_due: bool = True) -> ArmedWatch:
         standing = self.arms.get((path, kind))
         if standing is not None and standing.is_armed and standing.due != _NEVER:
             return standing  # one event is for both
-        arm = self.arms[path, kind] = Arm(path, kind, since, by)
+        arm = self.arms[path, kind] = ArmedWatch(path, kind, since, by)
         self.ended.pop((path, kind), None)
         if is_due and since:
             self._expect(arm, since)
         return arm
 
-    def _expect(self, arm: Arm, after: int) -> None:
+    def _expect(self, arm: ArmedWatch, after: int) -> None:
         """Look up the next change, after a zxid, that a watch has to tell."""
         arm.since = after
         arm.change = None
@@ -126,7 +126,7 @@ class _Stream:
         if arm.change is not None:
             heappush(self.heap, (arm.due, next(self.numbers), arm))
 
-    def _changes(self, arm: Arm) -> Iterator[Changes]:
+    def _changes(self, arm: ArmedWatch) -> Iterator[Changes]:
         yield self.tree.ends(arm.path) if arm.kind == "child" else self.tree.changes(arm.path)
         if arm.kind in ("child", "persistent"):
             yield self.tree.changes_of_children(arm.path)
@@ -135,7 +135,7 @@ class _Stream:
 
     # What comes.
 
-    def _answer(self, operation: Exchanged) -> None:
+    def _answer(self, operation: Operation) -> None:
         zxid = operation.zxid
         if operation in self.resumed and operation.is_done:
             self._resume(operation)
@@ -164,7 +164,7 @@ class _Stream:
             elif request.op == "exists" and operation.answer.error == "NoNode":
                 self._arm(path, "exist", zxid, operation)
 
-    def _look_at_a_removal(self, path: str, operation: Exchanged) -> None:
+    def _look_at_a_removal(self, path: str, operation: Operation) -> None:
         """Compare the outcome of a removal with the watches of the node.
 
         If it is done, there may have been only a watch of another kind: servers keep data watches and persistent ones
@@ -184,7 +184,7 @@ class _Stream:
             text += f", but {operation.name} was refused with NoWatcher"
             self.found.removal.breach(operation.zxid, text, standing.by, operation)
 
-    def _miss(self, arm: Arm, answer: Exchanged) -> None:
+    def _miss(self, arm: ArmedWatch, answer: Operation) -> None:
         """Note that an answer came before the event that was due."""
         found = self.found.persistent if arm.kind in _LASTING else self.found.fires
         arm.is_armed = False
@@ -201,7 +201,7 @@ class _Stream:
         )
         found.breach(arm.due, text, arm.by, arm.change.by, answer)
 
-    def _may_be_withheld(self, arm: Arm) -> bool:
+    def _may_be_withheld(self, arm: ArmedWatch) -> bool:
         """Return True if a server may withhold events, as the client may not read the node (since 3.8.4 and 3.9.2).
 
         A history does not say which clients may.
@@ -210,7 +210,7 @@ class _Stream:
             return any(arm.path in (each, *ancestors(each)) for each in self.tree.restricted)
         return arm.path in self.tree.restricted
 
-    def _resume(self, operation: Exchanged) -> None:
+    def _resume(self, operation: Operation) -> None:
         """Look for changes that no event told before the answer to setWatches; arm the other watches."""
         since, zxid = operation.request.relative, operation.zxid
         self.resuming.difference_update(self.resumed[operation])
@@ -275,7 +275,7 @@ class _Stream:
                 del self.arms[arm.path, arm.kind]
                 self.ended[arm.path, arm.kind] = event
 
-    def _change_told(self, event: WatchEvent, arms: list[Arm]) -> int:
+    def _change_told(self, event: WatchEvent, arms: list[ArmedWatch]) -> int:
         """Return the zxid of the change that an event tells; `_NEVER` if neither it nor the history says which."""
         if event.zxid > 0:
             return event.zxid
@@ -285,17 +285,17 @@ class _Stream:
             return _NEVER
         return min(arm.due for arm in arms)
 
-    def _may_tell_later(self, arms: list[Arm], zxid: int) -> bool:
+    def _may_tell_later(self, arms: list[ArmedWatch], zxid: int) -> bool:
         """Return True if an event without a zxid may tell a change at this zxid or later, up to the next answer.
 
         If it does, the earlier changes were not told.
         """
         received = self.connection.received
         next_ones = (received[place] for place in range(self.place, len(received)))
-        until = next((each.zxid for each in next_ones if isinstance(each, Exchanged) and each.zxid), _NEVER)
+        until = next((each.zxid for each in next_ones if isinstance(each, Operation) and each.zxid), _NEVER)
         return any(each.last(zxid - 1, until) is not None for arm in arms for each in self._changes(arm))
 
-    def _above(self, path: str) -> Iterator[Arm]:
+    def _above(self, path: str) -> Iterator[ArmedWatch]:
         """Yield the recursive watches on a node and on those above it."""
         while True:
             arm = self.arms.get((path, "recursive"))
@@ -320,14 +320,14 @@ class _Stream:
             self.found.persistent.breach(
                 max(0, event.zxid), f"{about} though its watch is recursive", recursive.by, event
             )
-        elif ends and isinstance(ends[0], Exchanged):
+        elif ends and isinstance(ends[0], Operation):
             self.found.removal.breach(max(0, event.zxid), f"{about} after its watch was removed", ends[0], event)
         elif ends:
             self.found.cause.breach(max(0, event.zxid), f"{about} twice from one watch", ends[0], event)
         else:
             self.found.cause.breach(max(0, event.zxid), f"{about}, which it does not watch", event)
 
-    def _is_caused(self, event: WatchEvent, arms: list[Arm]) -> None:
+    def _is_caused(self, event: WatchEvent, arms: list[ArmedWatch]) -> None:
         """Note an event without a change, if all changes are known."""
         path = event.path
         if not self.tree.is_complete(path) or self.tree.may_change_unseen(path):
@@ -343,7 +343,7 @@ class _Stream:
             text = f"{about} at {shown(event.zxid)}, which did not change before {shown(due)}"
             self.found.cause.breach(event.zxid, text, arms[0].by, event, kind="by the code")
 
-    def _in_order(self, event: WatchEvent, zxid: int, arms: list[Arm]) -> None:
+    def _in_order(self, event: WatchEvent, zxid: int, arms: list[ArmedWatch]) -> None:
         if zxid == _NEVER:
             return
         if self.last is not None:
@@ -369,7 +369,7 @@ def lists_of(request: Request) -> Iterator[tuple[Kind, tuple[str, ...]]]:
 
 
 @lru_cache(maxsize=1)
-def watched(exchange: Exchange, tree: Tree) -> WatchFindings:
+def watch_findings(exchange: Exchange, tree: Tree) -> WatchFindings:
     """Judge the watches of all connections. O((requests + events) · log changes), without recursive watches."""
     found = WatchFindings()
     for connection in exchange.connections.values():
@@ -377,8 +377,8 @@ def watched(exchange: Exchange, tree: Tree) -> WatchFindings:
     return found
 
 
-def _judge(name: str, exchange: Exchange, tree: Tree, found: Found) -> None:
-    mine: Found = getattr(watched(exchange, tree), name)
+def _judge(name: str, exchange: Exchange, tree: Tree, found: Findings) -> None:
+    mine: Findings = getattr(watch_findings(exchange, tree), name)
     found.cases, found.breaches, found.is_undecided = mine.cases, mine.breaches, mine.is_undecided
 
 

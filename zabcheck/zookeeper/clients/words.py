@@ -3,6 +3,7 @@
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
     Answer,
+    ClientMessage,
     Connect,
     Connected,
     Data,
@@ -14,7 +15,6 @@ from zabcheck.zookeeper.clients.history import (
     Request,
     Result,
     Stat,
-    Told,
     WatchEvent,
     content_of,
 )
@@ -43,7 +43,7 @@ def words(record: HistoryLine | Record) -> str:
             return "loses the connection"
         case InitialNode():
             return f"{record.path} is there at first, {_stat(record.stat)}"
-        case Told():
+        case ClientMessage():
             told = f"client {record.from_} tells client {record.to} something"
             return f"{told}, after answer {record.after} and before request {record.before}"
         case _:

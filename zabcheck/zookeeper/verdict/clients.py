@@ -15,7 +15,7 @@ from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients import history as lines
 from zabcheck.zookeeper.clients.exchange import WRITES, Exchange, read
 from zabcheck.zookeeper.clients.judge import PROMISES
-from zabcheck.zookeeper.clients.promise import Breach, Found
+from zabcheck.zookeeper.clients.promise import Breach, Findings
 from zabcheck.zookeeper.clients.tree import ROOT, Tree
 from zabcheck.zookeeper.recording.records import (
     Disk,
@@ -209,7 +209,7 @@ def _add_others(made: _Histories) -> None:
     ]
 
 
-_OPERATIONS: dict[str, lines.Operation] = {
+_OPERATIONS: dict[str, lines.OperationName] = {
     "create": "create",
     "ephemeral": "create",
     "set": "setData",
@@ -345,8 +345,8 @@ class _Case:
                 self._least = breach.zxid, ClientViolation(breach.summary, made.witness(breach))
 
 
-def _check(promise: str, exchange: Exchange, tree: Tree) -> Found:
-    found = Found()
+def _check(promise: str, exchange: Exchange, tree: Tree) -> Findings:
+    found = Findings()
     PROMISES[promise].check(exchange, tree, found)
     return found
 

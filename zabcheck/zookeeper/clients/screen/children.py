@@ -115,12 +115,12 @@ def _contradict(listed: Table, known: _KnownChanges) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _below(columns: Columns, nodes: Nodes) -> "_Below":
+def _below(columns: Columns, nodes: Nodes) -> "_ChildChanges":
     deleted = nodes.effects["created"][_deletes(columns, nodes)]
-    return _Below(columns, nodes, np.append(_listed(nodes)["path"], deleted))
+    return _ChildChanges(columns, nodes, np.append(_listed(nodes)["path"], deleted))
 
 
-class _Below:
+class _ChildChanges:
     """The known changes of children, and the nodes that may have had others, as in `clients.children`."""
 
     def __init__(self, columns: Columns, nodes: Nodes, paths: npt.NDArray[Any]) -> None:

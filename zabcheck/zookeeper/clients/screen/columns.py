@@ -29,7 +29,7 @@ from zabcheck.zookeeper.clients.history import (
     HistoryHeader,
     HistoryLine,
     Lost,
-    Operation,
+    OperationName,
     Part,
     Record,
     Request,
@@ -51,7 +51,7 @@ NONE = -(1 << 62)
 """The value of a field that is not there."""
 NO_ID = -1
 """The number of a path, error or session if there is none."""
-OPS: dict[str, int] = {name: number for number, name in enumerate(get_args(Operation))}
+OPS: dict[str, int] = {name: number for number, name in enumerate(get_args(OperationName))}
 """The numbers of operations."""
 TYPES: dict[str, int] = {name: number for number, name in enumerate(get_args(EventType))}
 """The numbers of the types of events."""

@@ -7,6 +7,7 @@ from zabcheck.zookeeper.clients import history
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
     Answer,
+    ClientMessage,
     Connect,
     Connected,
     HistoryEnd,
@@ -18,7 +19,6 @@ from zabcheck.zookeeper.clients.history import (
     Request,
     Result,
     Stat,
-    Told,
     WatchEvent,
 )
 
@@ -60,7 +60,18 @@ class _WatchEvent(WatchEvent, frozen=True, kw_only=True, tag="event", gc=False):
     path: str
 
 
-_Line = HistoryHeader | InitialNode | Connect | Connected | _Request | _Answer | _WatchEvent | Lost | Told | HistoryEnd
+_Line = (
+    HistoryHeader
+    | InitialNode
+    | Connect
+    | Connected
+    | _Request
+    | _Answer
+    | _WatchEvent
+    | Lost
+    | ClientMessage
+    | HistoryEnd
+)
 _DECODER: Decoder[HistoryLine] = Decoder(_Line)
 
 

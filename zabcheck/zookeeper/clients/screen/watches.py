@@ -52,7 +52,7 @@ class _Broken(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class _Arm:
+class _ArmedWatch:
     """A watch: the zxid of the change that it is due to tell, and the line before which it has to."""
 
     kind: int
@@ -75,7 +75,7 @@ class Cases(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def watched(columns: Columns, nodes: Nodes) -> Cases | None:
+def watch_cases(columns: Columns, nodes: Nodes) -> Cases | None:
     """Return the cases; None if a promise about watches may be broken."""
     try:
         return _WatchScreen(columns, nodes).judge() if rising_view(columns, nodes) is not None else None
@@ -85,7 +85,7 @@ def watched(columns: Columns, nodes: Nodes) -> Cases | None:
 
 def cases(name: str, columns: Columns, nodes: Nodes) -> int | None:
     """Return the cases of a promise."""
-    found = watched(columns, nodes)
+    found = watch_cases(columns, nodes)
     return None if found is None else int(getattr(found, name))
 
 
@@ -202,7 +202,7 @@ class _WatchScreen:
                 key, as_of, is_due, until = arms[item]
                 standing = stream.arms.get(key)
                 if standing is None or standing.due == NEVER:
-                    stream.arms[key] = _Arm(key % _KINDS, as_of, is_due, until)
+                    stream.arms[key] = _ArmedWatch(key % _KINDS, as_of, is_due, until)
             elif which == _HEARD:
                 stream.hear(at, *heard[item])
             elif which == _ANSWERED:
@@ -260,8 +260,8 @@ class _Stream:
 
     def __init__(self, watched: _WatchScreen, connection: int) -> None:
         self.watched, self.connection = watched, connection
-        self.arms: dict[int, _Arm] = {}
-        self.resumed: dict[int, list[_Arm]] = {}
+        self.arms: dict[int, _ArmedWatch] = {}
+        self.resumed: dict[int, list[_ArmedWatch]] = {}
         self.has_recursive = False
         self.last = -1
         self.told: set[tuple[int, int, int]] = set()
@@ -274,7 +274,7 @@ class _Stream:
     def resume(self, row: int, again: dict[int, list[_Again]]) -> None:
         self.resumed[row] = []
         for each in again[row]:
-            arm = _Arm(each.key % _KINDS, each.relative, NEVER, NEVER, is_set_again=True, is_resuming=True)
+            arm = _ArmedWatch(each.key % _KINDS, each.relative, NEVER, NEVER, is_set_again=True, is_resuming=True)
             self.arms[each.key] = arm
             self.resumed[row].append(arm)
             self.has_recursive |= arm.kind == RECURSIVE
@@ -310,7 +310,7 @@ class _Stream:
         self.has_recursive |= kind == RECURSIVE
         standing = self.arms.get(key)
         if standing is None or standing.due == NEVER:
-            arm = self.arms[key] = _Arm(kind, zxid, NEVER, NEVER, False)
+            arm = self.arms[key] = _ArmedWatch(kind, zxid, NEVER, NEVER, False)
             if zxid:
                 self._expect(arm, path, zxid)
 
@@ -334,7 +334,7 @@ class _Stream:
         if any((arm := self.arms.get(path + kind)) and not arm.is_resuming for kind in kinds):
             raise _Broken
 
-    def _expect(self, arm: _Arm, path: int, after: int) -> None:
+    def _expect(self, arm: _ArmedWatch, path: int, after: int) -> None:
         kind, at = np.array([arm.kind]), np.array([path])
         due = self.watched.changes.next(kind, at, np.array([after]))
         arm.since, arm.due = after, int(due[0])
@@ -382,7 +382,7 @@ class _Stream:
                 cases["fires"] += 1
                 del arms[key]
 
-    def _above(self, path: int) -> Iterator[tuple[int, _Arm]]:
+    def _above(self, path: int) -> Iterator[tuple[int, _ArmedWatch]]:
         """Yield the recursive watches on a node and on those above it."""
         columns = self.watched.columns
         name = columns.all_paths[path]
