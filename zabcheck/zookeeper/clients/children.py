@@ -12,7 +12,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from zabcheck.text.words import counted
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Operation, effects_of
 from zabcheck.zookeeper.clients.history import Answer, Result
 from zabcheck.zookeeper.clients.promise import Findings
@@ -153,9 +152,8 @@ def cversions(exchange: Exchange, tree: Tree, found: Findings) -> None:
             risen = place - first
             if risen > each.cversion or (is_settled and made is not None and risen < each.cversion):
                 text = (
-                    f"children of {path} were created or deleted {counted(risen, 'time', 'times')} up to "
-                    f"{shown(each.until)}, but "
-                    f"{each.by.name} shows cversion {each.cversion}"
+                    f"the number of creates and deletes of children of {path} as of {shown(each.until)} is {risen}, "
+                    f"but {each.by.name} shows cversion {each.cversion}"
                 )
                 found.breach(each.until, text, changes[place - 1].by if risen else made, each.by)
 

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zabcheck.text.words import counted
 from zabcheck.zookeeper.clients.children import cversions, deletes, lists
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Operation, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
@@ -436,7 +435,7 @@ def sequential(exchange: Exchange, tree: Tree, found: Findings) -> None:
             elif tree.is_complete(top) and top not in uncertain and next_number - number != second - first:
                 text = (
                     f"{effect.created} was created at {shown(zxid)} and {next_effect.created} at {shown(next_zxid)}, "
-                    f"but {counted(second - first - 1, 'node', 'nodes')} between them"
+                    f"but the number of nodes created between them is {second - first - 1}"
                 )
                 found.breach(next_zxid, text, operation, next_operation, kind="by the code")
 
