@@ -196,6 +196,14 @@ def test_what_goes_wrong_in_place_of_a_bug_that_always_shows_is_the_patchs(
     assert why == ("not shown, but something else is wrong: could not start" if fails else "")
 
 
+def test_no_known_bug_explains_a_vote_below_a_servers_own() -> None:
+    bug, expected = named("3598"), Expectations("3.9.5")
+    wrong = ["lower vote", "digest mismatch"]
+    judged: Any = SimpleNamespace(known=[SimpleNamespace(issue=bug.known)], wrong=wrong, simulated=False)
+    assert expected.unexplained(judged) == ["lower vote"]
+    assert failure_of(bug, False, judged, expected) == "not shown, but something else is wrong: lower vote"
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [([], 0), (["--repairs", "4712"], 1), pytest.param(["--strict"], 1, marks=pytest.mark.slow)],

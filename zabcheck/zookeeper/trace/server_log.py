@@ -13,6 +13,7 @@ The messages are those of ZooKeeper 3.6 to 3.9:
     Learner                 Learner received NEWLEADER message / … UPTODATE message
     Learner                 It took …ms to persist and commit txns in packetsCommitted …          (since 3.8.4, 3.9.1)
     FastLeaderElection      New election. My id = …, proposed zxid=0x…       how far the server's memory reaches
+    FastLeaderElection      Notification: my state:…; n.sid:…, n.state:LOOKING, n.leader:…         votes, also its own
     FileTxnSnapLog          Snapshotting: 0x… to …
     FileSnap                Reading snapshot …
     QuorumPeer              LOOKING, FOLLOWING, LEADING, Peer state changed: leading - synchronization …
@@ -61,6 +62,24 @@ class Election(LogLine, frozen=True):
     """The server votes for itself, with the zxid of the last transaction in its memory (or the start of an epoch)."""
 
     zxid: int
+
+
+class Vote(LogLine, frozen=True):
+    """Server `voter`, this one or another, looks for a leader, and votes for `leader` in `round`, as this server hears.
+
+    The history of the leader ends in `epoch`, which it has begun, and at `zxid`.
+    """
+
+    voter: int
+    round: int
+    leader: int
+    epoch: int
+    zxid: int
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """The rank of the leader that is voted for: of two votes the one of higher rank has to win."""
+        return self.epoch, self.zxid, self.leader
 
 
 class Phase(LogLine, frozen=True):
@@ -244,6 +263,8 @@ class ServerLog(Struct, frozen=True):
     problems: tuple[StrangeLine, ...] = ()
     cut: int = MILLISECOND
     """The microseconds of which its times are multiples: a millisecond, or 1 in the logs of simulated servers."""
+    votes: tuple[Vote, ...] = ()
+    """The votes that the server heard of, its own among them."""
 
 
 _LINE = re.compile(
@@ -257,6 +278,10 @@ _REQUEST = re.compile(
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]{1,16})\b")
+_VOTE = re.compile(
+    r"Notification: my state:\w+; n\.sid:(\d+), n\.state:LOOKING, n\.leader:(\d+), "
+    r"n\.round:0x([0-9a-f]+), n\.peerEpoch:0x([0-9a-f]+), n\.zxid:0x([0-9a-f]+),"
+)
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
 _READING = re.compile(r"Reading snapshot .*snapshot\.([0-9a-f]{1,16})\b")
 _SNAPSHOT = re.compile(r"Snapshotting: 0x([0-9a-f]+) to ")
@@ -345,6 +370,7 @@ class LogParser:
         self.file = file
         self.lines: list[AnyLine] = []
         self.problems: list[StrangeLine] = []
+        self.votes: list[Vote] = []
         self._cut = MILLISECOND
         self._open: tuple[int, Head] | None = None  # the number of the last, and what it says
         self._more: list[str] = []  # what follows the last
@@ -364,7 +390,7 @@ class LogParser:
         if self._open is not None and self._open[1].message.rstrip().endswith(":") and not self._more:
             self._open = None  # killed before it had printed the exception that this is about: it may be any
         self._close()
-        return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._cut)
+        return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._cut, tuple(self.votes))
 
     def _continue(self, number: int, raw: str) -> None:
         if any(needed in raw for needed in _NEEDED):
@@ -413,6 +439,10 @@ class LogParser:
             case "FastLeaderElection" if message.startswith("New election. My id"):
                 zxid = self._zxid(number, message)
                 return None if zxid is None else Election(number, time, zxid)
+            case "FastLeaderElection" if match := _VOTE.match(message):
+                voter, leader = int(match[1]), int(match[2])
+                in_round, epoch, zxid = (int(match[group], 16) for group in (3, 4, 5))
+                self.votes.append(Vote(number, time, voter, in_round, leader, epoch, zxid))
             case "FileTxnSnapLog" if match := _SNAPSHOT.match(message):
                 return SnapshotTaken(number, time, int(match[1], 16))
             case "FileSnap" if match := _READING.match(message):

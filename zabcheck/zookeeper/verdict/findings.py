@@ -186,7 +186,16 @@ class ReadContradicted(Fact, frozen=True):
         return f"its final read has {some}, which it does not say it delivered"
 
 
-Kind = Literal["could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses"]
+Kind = Literal[
+    "could not start",
+    "ended by itself",
+    "error",
+    "digest mismatch",
+    "lower vote",
+    "nobody leads",
+    "not read",
+    "witnesses",
+]
 
 
 class Finding(Struct, frozen=True):

@@ -27,6 +27,7 @@ from zabcheck.zookeeper.trace.server_log import without_numbers
 from zabcheck.zookeeper.trace.sources import DiskAfter
 from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
+from zabcheck.zookeeper.verdict.elections import election_findings
 from zabcheck.zookeeper.verdict.findings import Finding, findings
 from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
 from zabcheck.zookeeper.verdict.orders import Order, orders_of
@@ -46,7 +47,7 @@ SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
 OF_QUORUMS = ("chosen", "epoch progress")
 """The properties that are judged by the quorums that a trace names."""
-SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
+SERIOUS = ("could not start", "digest mismatch", "lower vote", "nobody leads", "not read", "witnesses")
 """The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
 SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
 """The rules for packets whose breach counts as wrong by itself: one more crash would lose acknowledged transactions.
@@ -130,7 +131,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> RecordingVerdict:
     observation = observe_sorted(recording)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
     verdicts = [*governed(verdicts, recording.records)]
-    found = findings(recording, observation)
+    found = [*election_findings(recording), *findings(recording, observation)]
     steps = judge_packets(recording.records)
     version = recording.run.zookeeper
     forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
