@@ -9,6 +9,7 @@ from msgspec import structs
 from tests.cli.command import ROOT
 from tests.zookeeper import real
 from zabcheck.zookeeper.conformance import rates
+from zabcheck.zookeeper.conformance.gate import of_rates
 from zabcheck.zookeeper.conformance.rates import Rates, Tally, by_chance, drawn, marks_of, measured, raised, sights
 from zabcheck.zookeeper.run.choices.points import PowerLoss, Stop
 from zabcheck.zookeeper.run.choices.servers import Kill, Start
@@ -61,6 +62,23 @@ def test_a_tally_looks_now_and_then_and_keeps_the_shortest_schedules() -> None:
     assert (tally.failed, tally.in_a_row, tally.error) == (2, 0, "no answer")
     assert tally.look() is None, "the next look comes later"
     assert tally.look(last=True) == found
+
+
+def test_a_fault_is_compared_with_the_runs_in_which_it_was_looked_for() -> None:
+    marks = {"lower vote": 12, "lower vote, like no known bug": 12}
+    fewer, none = (Rates(1000, {}, {"lower vote": of}) for of in (220, 0))
+    assert [each.of for each in raised(marks, 24, fewer)] == [220, 220]
+    assert not [*raised(marks, 24, none)], "nothing is known of it"
+
+
+def test_a_tenth_of_the_runs_may_fail() -> None:
+    """In the others nothing is wrong; more of them are no pass, whatever the reason is."""
+    healthy = judged("healthy-3.8.0")
+    for failed, status in ((2, "passed"), (3, "inconclusive")):
+        tally = Tally(Rates(1000, {}))
+        for number in range(20):
+            tally.add(Attempt(drawn(1), healthy, 1.0, "they try again" if number < failed else ""))
+        assert of_rates(tally, "").status == status
 
 
 def test_a_mark_names_its_fault_or_the_issues_of_its_bug() -> None:

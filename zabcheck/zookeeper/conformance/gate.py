@@ -20,6 +20,8 @@ from zabcheck.zookeeper.verdict.known_issues import KnownIssue
 CATALOGUE = "catalogue"
 SEARCH = "search"
 CONFORMANCE = "conformance"
+MOST_UNDECIDED = 0.1
+"""The share of drawn runs in which the ensemble itself may fail: with more the rest is no pass."""
 OF_NO_ISSUE = ("lower vote",)
 """The faults that no known issue explains, whatever else a run looks like."""
 
@@ -125,7 +127,8 @@ def of_rates(tally: Tally, over: str, lacking: Sequence[str] = ()) -> Outcome:
     message += f"; in {tally.failed} of them the ensemble itself failed: {tally.error}" if tally.failed else ""
     message += _without(lacking)
     message += f"; {over}" if over else ""
-    status: Status = "inconclusive" if over or tally.runs == tally.failed else "passed"
+    too_many = tally.failed > MOST_UNDECIDED * tally.runs
+    status: Status = "inconclusive" if over or too_many or not tally.runs else "passed"
     return Outcome(SEARCH, "drawn runs", status, message)
 
 

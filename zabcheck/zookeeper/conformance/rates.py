@@ -41,11 +41,19 @@ FIRST_LOOK, BETWEEN_LOOKS = 24, 1.25
 """The number of runs after which rates are compared first; it grows by this factor from look to look."""
 
 
-class Rates(Struct, frozen=True):
-    """The number of drawn `runs`, and of those that have each mark (see `marks_of`)."""
+class Rates(Struct, frozen=True, omit_defaults=True):
+    """The number of drawn `runs`, and of those that have each mark (see `marks_of`).
+
+    `of` has the number of runs in which a fault was looked for, if that was not done in all of them.
+    """
 
     runs: int
     marks: dict[str, int]
+    of: dict[str, int] = {}
+
+    def runs_for(self, mark: str) -> int:
+        """Return the number of runs in which this mark was looked for."""
+        return self.of.get(mark.removesuffix(LIKE_NONE), self.runs)
 
 
 class RaisedRate(NamedTuple):
@@ -105,11 +113,11 @@ def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[Raise
     }
     found = []
     for mark, shown in marks.items():
-        known = before.marks.get(mark, 0)
-        if shown * before.runs > MORE * known * runs:
-            probability = by_chance(shown, runs, known, before.runs)
+        known, of = before.marks.get(mark, 0), before.runs_for(mark)
+        if shown * of > MORE * known * runs:
+            probability = by_chance(shown, runs, known, of)
             if probability < UNLIKELY:
-                found.append(RaisedRate(mark, names.get(mark, mark), shown, runs, known, before.runs, probability))
+                found.append(RaisedRate(mark, names.get(mark, mark), shown, runs, known, of, probability))
     yield from sorted(found, key=lambda each: each.probability)
 
 
