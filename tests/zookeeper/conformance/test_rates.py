@@ -65,10 +65,12 @@ def test_a_tally_looks_now_and_then_and_keeps_the_shortest_schedules() -> None:
 
 
 def test_a_fault_is_compared_with_the_runs_in_which_it_was_looked_for() -> None:
-    marks = {"lower vote": 12, "lower vote, like no known bug": 12}
-    fewer, none = (Rates(1000, {}, {"lower vote": of}) for of in (220, 0))
+    marks = {"nobody leads": 12, "nobody leads, like no known bug": 12}
+    fewer, none = (Rates(1000, {}, {"nobody leads": of}) for of in (220, 0))
     assert [each.of for each in raised(marks, 24, fewer)] == [220, 220]
     assert not [*raised(marks, 24, none)], "nothing is known of it"
+    [found] = raised({"lower vote": 1}, 1000, none)
+    assert found.sentence() == "in 1 of 1,000 runs; a server that is sound never does that", "one is enough"
 
 
 def test_a_tenth_of_the_runs_may_fail() -> None:

@@ -13,7 +13,7 @@ from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.catalogue import Bug
 from zabcheck.zookeeper.bugs.executed import Executions
 from zabcheck.zookeeper.conformance.conform import Conformance, in_lines
-from zabcheck.zookeeper.conformance.rates import RaisedRate, Tally
+from zabcheck.zookeeper.conformance.rates import OF_NO_ISSUE, RaisedRate, Tally
 from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue
 
@@ -22,8 +22,6 @@ SEARCH = "search"
 CONFORMANCE = "conformance"
 MOST_UNDECIDED = 0.1
 """The share of drawn runs in which the ensemble itself may fail: with more the rest is no pass."""
-OF_NO_ISSUE = ("lower vote",)
-"""The faults that no known issue explains, whatever else a run looks like."""
 
 
 class PatchReport(GateReport, frozen=True):

@@ -36,6 +36,8 @@ All looks at all marks of 1,800 runs together are misled so in about one gate of
 """
 MORE = 2.0
 """A fault has to be this many times as frequent: a patch that only takes other times moves the rates a little."""
+OF_NO_ISSUE = ("lower vote",)
+"""The faults that no known issue explains, whatever else a run looks like: one of them is enough."""
 SNAPSHOTS = (JvmProperty("zookeeper.forceSnapshotSync", "true"),)
 FIRST_LOOK, BETWEEN_LOOKS = 24, 1.25
 """The number of runs after which rates are compared first; it grows by this factor from look to look."""
@@ -72,6 +74,8 @@ class RaisedRate(NamedTuple):
 
     def sentence(self) -> str:
         """Return how often it was shown, as text."""
+        if self.name in OF_NO_ISSUE:
+            return f"in {self.shown:,} of {self.runs:,} runs; a server that is sound never does that"
         without = f"without a patch in {self.before:,} of {self.of:,}"
         return f"in {self.shown:,} of {self.runs:,} runs, {without} (by chance: {self.probability:.0e})"
 
@@ -106,6 +110,7 @@ def measured() -> Mapping[str, Rates]:
 def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[RaisedRate]:
     """Yield the marks that are more frequent in these runs than before, the least likely by chance first.
 
+    One of `OF_NO_ISSUE` comes before all others.
     Of equal ones the first of `marks` comes first: faults are counted with the severest first.
     """
     names = {f"{fault}{LIKE_NONE}": fault for fault in marks} | {
@@ -114,11 +119,11 @@ def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[Raise
     found = []
     for mark, shown in marks.items():
         known, of = before.marks.get(mark, 0), before.runs_for(mark)
-        if shown * of > MORE * known * runs:
+        if shown * of > MORE * known * runs or mark in OF_NO_ISSUE:
             probability = by_chance(shown, runs, known, of)
-            if probability < UNLIKELY:
+            if probability < UNLIKELY or mark in OF_NO_ISSUE:
                 found.append(RaisedRate(mark, names.get(mark, mark), shown, runs, known, of, probability))
-    yield from sorted(found, key=lambda each: each.probability)
+    yield from sorted(found, key=lambda each: (each.mark not in OF_NO_ISSUE, each.probability))
 
 
 class Sight(NamedTuple):
