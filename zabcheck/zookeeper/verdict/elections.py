@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from zabcheck.invariants import Zxid
-from zabcheck.text.words import counted
 from zabcheck.zookeeper.recording.records import (
     Exited,
     Fault,
@@ -81,12 +80,13 @@ class NobodyLeads(Fact, frozen=True):
 
     def words(self) -> str:
         seconds = f"nobody led for {self.lasted / 1e6:.1f} of the last {self.calm / 1e6:.1f} s"
-        elections = counted(self.elections, "election", "elections")
-        said = [f"{seconds}, in which all servers are up and connected: {elections}"]
+        said = [f"{seconds}, in which all servers are up and connected; elections: {self.elections}"]
         if self.in_vain:
-            gave_up, last = counted(len(self.in_vain), "leader", "leaders"), self.in_vain[-1]
+            last = self.in_vain[-1]
             why = f", because of {last.reason}" if last.reason else ""
-            said.append(f"{gave_up} gave up before a quorum was there, the last one, server {last.server}{why}")
+            said.append(
+                f"leaders that gave up without a quorum: {len(self.in_vain)}, at last server {last.server}{why}"
+            )
         said += [
             f"server {each.voter} votes for server {each.leader} ({_ends(each)}) in round {each.round}"
             for each in self.votes
