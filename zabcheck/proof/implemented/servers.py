@@ -6,7 +6,7 @@ proof of the paper's Zab no message is modelled, and what has only been said gro
 """
 
 from zabcheck.proof.logic import SORTS, Epoch, Formula, Node, Transaction
-from zabcheck.proof.relations import Relations, relation
+from zabcheck.proof.relations import Relations, State, relation
 
 
 class Servers(Relations):
@@ -58,27 +58,17 @@ class Servers(Relations):
     def acked(self, n: Node, e: Epoch, t: Transaction) -> None:
         """The leader of e counts an ACK of n for t, or n's ACK of NEWLEADER, which covers I_e."""
 
-    # What servers have told each other, which stays so.
+    # What servers have told each other, which stays so. The relations of `State` mean the same here.
 
-    @relation
-    def promised(self, n: Node, e: Epoch, l: Node) -> None:
-        """n promised e to l, with an ACKEPOCH that counts (f.1.2)."""
+    promised = State.promised
 
     @relation
     def reported(self, n: Node, e: Epoch, t: Transaction) -> None:
         """t was in n's memory when n promised e: its ACKEPOCH carries the last of these, and its currentEpoch."""
 
-    @relation
-    def led(self, e: Epoch, l: Node) -> None:
-        """l leads e, with its own history as the initial one (l.1.2)."""
-
-    @relation
-    def opened(self, e: Epoch) -> None:
-        """e has an initial history; that of epoch 0 is empty."""
-
-    @relation
-    def initial(self, e: Epoch, t: Transaction) -> None:
-        """t is in I_e, the initial history of e."""
+    led = State.led
+    opened = State.opened
+    initial = State.initial
 
     @relation
     def lacked(self, e: Epoch, t: Transaction) -> None:
@@ -92,13 +82,8 @@ class Servers(Relations):
     def adopted(self, n: Node, e: Epoch) -> None:
         """n acknowledged NEWLEADER of e (f.2.1)."""
 
-    @relation
-    def established(self, e: Epoch, l: Node) -> None:
-        """A quorum acknowledged NEWLEADER of e to l (l.2.2)."""
-
-    @relation
-    def proposed(self, e: Epoch, t: Transaction) -> None:
-        """The leader of e proposed t (l.3.1)."""
+    established = State.established
+    proposed = State.proposed
 
     @relation
     def committed(self, e: Epoch, t: Transaction) -> None:
