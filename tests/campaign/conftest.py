@@ -24,6 +24,7 @@ def spark() -> Iterator["SparkSession"]:
         patch.setenv("ZABCHECK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         patch.setenv("SPARK_DRIVER_MEMORY", "2g")
         patch.delenv("SPARK_REMOTE", raising=False)
+        patch.setattr("zabcheck.campaign.tasks.PATIENCE", 3600.0)  # a busy machine is not told of
         started = session("local[2,4]")
         started.conf.set("spark.sql.shuffle.partitions", 2)
         # Queries are interpreted: to compile each takes longer than it runs.

@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
+from time import monotonic
 
 import pytest
 
@@ -59,6 +61,19 @@ def recorded(ports: list[int], requests: int, seed: int = 1, faults: bool = True
     clients.run(requests, LONG)
     clients.finish()
     return [*lines, HistoryEnd(count=len(lines) - 1)]
+
+
+def impatient(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have recorders wait for an answer no longer than this, once they have begun."""
+    begin, usual = Recorder.begin, recorder.PATIENCE
+
+    def begun(clients: Recorder) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(recorder, "PATIENCE", usual)
+            begin(clients)
+
+    monkeypatch.setattr(recorder, "PATIENCE", seconds)
+    monkeypatch.setattr(Recorder, "begin", begun)
 
 
 def broken(lines: list[HistoryLine]) -> set[str]:
@@ -143,7 +158,7 @@ def asked_on_both(lines: list[HistoryLine]) -> set[int]:
 
 
 def test_while_a_server_answers_nothing_the_others_are_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "PATIENCE", 0.05)
+    impatient(0.05, monkeypatch)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         lines = recorded([*served.ports, mute.getsockname()[1]], 600)
     given_up = [each for each in lines if isinstance(each, Lost) and each.why == "no answer in time"]
@@ -170,7 +185,7 @@ def is_found(fault: Fault, requests: int, seed: int) -> bool:
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_each_violation_is_found_by_what_the_recorder_asks(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     """The requests that a cut leaves open are not the same in each run: 11 is found by one seed in four."""
-    monkeypatch.setattr(recorder, "PATIENCE", 0.5)  # a service that leaves an answer out is not waited for
+    impatient(0.5, monkeypatch)  # a service that leaves an answer out is not waited for
     assert any(is_found(fault, 1000 if seed == 1 else 5000, seed) for seed in range(1, 40))
 
 
@@ -235,9 +250,10 @@ def test_a_disturbance_that_fails_or_does_not_end_is_counted(monkeypatch: pytest
 
 
 def test_while_one_session_waits_the_others_are_kept_alive(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that was stopped answers nothing. Sessions at other servers do not expire because of that."""
-    monkeypatch.setattr(recorder, "PATIENCE", 1.0)
-    monkeypatch.setattr(recorder, "TIMEOUT", 600)
+    """A server that was stopped answers nothing. Sessions at other servers do not expire because of that.
+
+    While one waits, a hundredth of a second passes at each look at the clock.
+    """
     lines: list[HistoryLine] = []
     clients = Recorder(targets(served.ports), 1, lines.append, faults=False)
     clients.begin()
@@ -245,7 +261,10 @@ def test_while_one_session_waits_the_others_are_kept_alive(served: Served, monke
     for each in clients._sessions:
         assert each.is_connected or each.connect(Target("127.0.0.1", served.ports[0]))
         assert each.wait(partial(getattr, each, "is_ready"))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.create_server(("127.0.0.1", 0)) as silent, monkeypatch.context() as patched:
+        begun, looks = monotonic(), count(1)
+        patched.setattr(recorder, "monotonic", lambda: begun + next(looks) / 100)
+        patched.setattr(recorder, "_TURN", 0.0)
         before = len(lines)
         [waiting, *others] = clients._sessions
         waiting.lose()

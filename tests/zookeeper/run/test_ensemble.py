@@ -83,7 +83,7 @@ def test_servers_that_may_be_reconfigured_have_one_list_and_find_each_other_behi
         for number, *ports, _, _ in found:
             for client in {"1", "2", "3"} - {number}:
                 for port in ports:
-                    socket.create_connection((f"127.1.{client}.{number}", int(port)), timeout=5).close()
+                    socket.create_connection((f"127.1.{client}.{number}", int(port)), timeout=300).close()
         configuration = (tmp_path / "server-3/zoo.cfg").read_text()
         assert "reconfigEnabled=true\ndynamicConfigFile=./server-3/zoo.cfg.dynamic\n" in configuration
         assert not re.search("^(clientPort|peerType|server)", configuration, re.MULTILINE)
