@@ -27,7 +27,7 @@ from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.nodes import NodeCommand, option_of
-from zabcheck.text.words import as_text, clean
+from zabcheck.text.words import LONGEST_PATH, as_text, clean
 
 ISSUES = "https://github.com/zabcheck/zabcheck/issues"
 """The address at which an error of zabcheck is reported."""
@@ -478,7 +478,7 @@ def in_our_words(message: str) -> str:
 def complain(message: str) -> int:
     """Print the message in one clean line on standard error, whatever a file may have put into it; return BAD_INPUT."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
-    print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+    print(f"zabcheck: {clean(message, ascii_only, LONGEST_PATH)}", file=sys.stderr)
     return BAD_INPUT
 
 

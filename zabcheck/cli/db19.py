@@ -14,14 +14,13 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, writing
 from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import print_json, progress
 from zabcheck.cli.verdict import VIOLATED, conclude_on_standard_error, on_verdicts
-from zabcheck.counterexample.forms import terminal
 from zabcheck.invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
 from zabcheck.text.files import whole, write
-from zabcheck.text.words import as_text, clean, counted
+from zabcheck.text.words import LONGEST_PATH, as_text, clean, counted
 
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32
@@ -170,7 +169,7 @@ def tell(verdicts: Sequence[Verdict]) -> None:
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     said = [f"{v.property} is violated: {v.violation.summary}" for v in verdicts if v.violation is not None]
     for each in said:
-        print(f"zabcheck: {clean(each, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+        print(f"zabcheck: {clean(each, ascii_only, LONGEST_PATH)}", file=sys.stderr)
 
 
 # What is asked for.

@@ -17,11 +17,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.protocols import step_limit
 from zabcheck.text.pen import tame
-from zabcheck.text.words import as_document, clean
+from zabcheck.text.words import LONGEST_PATH, as_document, clean
 
 OUTPUT_VERSION = 1
 PATIENCE = 0.5
@@ -60,7 +59,7 @@ def make_console(stderr: bool = False) -> Console:
 
 def print_path(console: Console, text: str, style: str = "") -> None:
     """Print a line without breaking it, so that it can be copied; a file's name is cleaned like any other text."""
-    cleaned = clean(text, console.options.ascii_only, terminal.LONGEST_PATH)
+    cleaned = clean(text, console.options.ascii_only, LONGEST_PATH)
     console.print(Text(cleaned, style), soft_wrap=True)
 
 

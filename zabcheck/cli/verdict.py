@@ -11,12 +11,11 @@ from rich.text import Text
 
 from zabcheck.cli.next_step import again, with_switch
 from zabcheck.cli.output import make_console
-from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, explaining_first, select
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import kept_out
-from zabcheck.text.words import clean
+from zabcheck.text.words import LONGEST_PATH, clean
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
 """The exit codes."""

@@ -125,6 +125,12 @@ def titled(title: str, *columns: str, figures: Collection[str] = ()) -> Table:
     return table
 
 
+def unbroken(text: Text) -> Text:
+    """Keep `text`, a path or a command to be copied, on one line of any width; `print` it with `crop=False`."""
+    text.no_wrap, text.overflow = True, "ignore"
+    return text
+
+
 def padded(text: Text, width: int) -> Text:
     """Pad `text` in place to at least `width` cells, and return it."""
     text.pad_right(max(0, width - text.cell_len))

@@ -39,6 +39,8 @@ from zabcheck.invariants import (
 
 LONGEST = 600
 """The longest text that is shown whole, in characters; no sentence that zabcheck makes is longer."""
+LONGEST_PATH = 4096
+"""The longest path, or line with paths in it, that is shown whole."""
 
 _ASCII = {
     "⟨": "<",

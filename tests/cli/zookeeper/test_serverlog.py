@@ -27,6 +27,18 @@ def test_a_server_that_does_not_start_and_is_older_than_a_client(zabcheck: Comma
         assert words in text, words
 
 
+def test_paths_longer_than_a_line_are_not_broken(zabcheck: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "the-logs-of-all-servers-of-the-production-cluster" / "of-the-last-week-of-november"
+    for server in (1, 2, 3):
+        log = folder / f"server-{server}" / "zookeeper.log"
+        log.parent.mkdir(parents=True)
+        log.write_bytes((LOGS / f"half-record-3.8.0/zookeeper-{server}.log").read_bytes())
+    lines = zabcheck("zookeeper", "serverlog", *[str(folder / f"server-{each}") for each in (1, 2, 3)]).out.splitlines()
+    for server in (1, 2, 3):
+        assert f"server {server}  {folder}/server-{server}/zookeeper.log" in lines
+    assert any(line.endswith("(zookeeper.log:8)") for line in lines)
+
+
 def test_a_page_and_json_of_three_servers(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck("zookeeper", "serverlog", str(LOGS / "half-record-3.8.0"), "--out", "out", "--format", "json")
     said = json.loads(result.out)

@@ -10,6 +10,7 @@ import typer
 
 from zabcheck.cli.commands import Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, check_out, ending
+from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.builds import (
@@ -98,7 +99,18 @@ def _list(chosen: Sequence[Bug], version: str | None, format: Format) -> int:
         return code
     console = make_console()
     console.print(reports.listed(has, version))
-    return conclude(console, code, why)
+    return conclude(console, code, why, "" if version is None else _next(chosen, has, version))
+
+
+def _next(chosen: Sequence[Bug], has: Sequence[Bug], version: str) -> str:
+    """Return the next step for a version: one whose bugs are known, one with fewer of them, or to execute a bug."""
+    oldest, newest = READ
+    if parsed(version) < parsed(oldest):
+        return again(version=oldest)
+    left = [bug for bug in chosen if bug.known.affects(newest)]
+    if parsed(version) > parsed(newest) or len(left) < len(has):
+        return again(version=newest)
+    return another("zookeeper", "catalogue", bug=has[0].name) if has else ""
 
 
 def _known(asked: int, has: Sequence[str], version: str | None) -> tuple[int, str]:

@@ -67,9 +67,9 @@ def logs(
             print_path(console, zookeeper_logs.name_of(disk), "bold")
             for path, record in records_of(disk):
                 print_path(console, zookeeper_logs.line(path, record))
-        console.print(zookeeper_logs.render(disks, comparison, found_traces))
+        console.print(zookeeper_logs.render(disks, comparison, found_traces), crop=False)
         if advised:
-            console.print(what_now.render(disks, advised, again(txns=None)))
+            console.print(what_now.render(disks, advised, again(txns=None)), crop=False)
     why = f"nothing is wrong on the disks of {counted(len(disks), 'server', 'servers')}"
     if wrong:
         servers = zookeeper_logs.wrong_servers(disks, comparison, found_traces)

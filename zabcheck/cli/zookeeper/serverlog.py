@@ -50,7 +50,7 @@ def serverlog(
         print_json("zookeeper serverlog", **reports.as_json(logs), files=[as_text(each) for each in written])
         return code
     console = make_console()
-    console.print(reports.render(logs))
+    console.print(reports.render(logs), crop=False)
     for each in written:
         print_path(console, f"wrote {each}")
     why = reports.verdict(logs) if logs.moments else "no line tells of an election, a start, a leader or an error"

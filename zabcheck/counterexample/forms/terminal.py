@@ -18,9 +18,8 @@ from zabcheck.counterexample.story import Story
 from zabcheck.invariants import Event, Violation
 from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
-from zabcheck.text.words import counted, name, sentence
+from zabcheck.text.words import LONGEST_PATH, counted, name, sentence
 
-LONGEST_PATH = 4096
 LONGEST_EXPLANATION = 2000
 LONGEST_DONE = 200
 PAPERS = ("DSN 2011", "LADIS 2008")

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants import Zxid
-from zabcheck.text.words import as_text, clean, counted
+from zabcheck.text.pen import unbroken
+from zabcheck.text.words import LONGEST_PATH, as_text, clean, counted
 from zabcheck.zookeeper.bugs.traces import BugTrace
 from zabcheck.zookeeper.disk.boot import Refusal
 from zabcheck.zookeeper.disk.comparison import Comparison, Difference, first_records
@@ -151,8 +152,9 @@ def _server(disk: DiskContents) -> RenderableType:
     few = [shown_range(*row) for row in (rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]])]
     if len(rows) > MOST:
         few.insert(-1, f"and {len(rows) - MOST} more ranges")
+    logs_in: list[Text] = []
     if disk.log_directory.parent not in (disk.directory, disk.directory.parent):
-        table.add_row("logs in", clean(as_text(disk.log_directory)))
+        logs_in = [unbroken(Text(f"logs in    {clean(as_text(disk.log_directory), longest=LONGEST_PATH)}"))]
     table.add_row(
         "log", f"{counted(disk.records, 'transaction', 'transactions')}: {', '.join(few)}" if few else "empty"
     )
@@ -173,9 +175,9 @@ def _server(disk: DiskContents) -> RenderableType:
         table.add_row(Text("wrong" if finding.wrong else "note", style), Text(clean(_finding(finding))))
     if len(disk.findings) > MOST:
         table.add_row("", f"and {len(disk.findings) - MOST} more, which --format json tells")
-    where = clean(as_text(disk.directory))
+    where = clean(as_text(disk.directory), longest=LONGEST_PATH)
     head = Text.assemble((clean(name_of(disk)), "bold"), f": {where}" if disk.number is not None else "")
-    return Group(head, table)
+    return Group(unbroken(head), *logs_in, table)
 
 
 def _refusal(refusal: Refusal) -> str:

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants import Zxid
-from zabcheck.text.words import as_text, clean
+from zabcheck.text.pen import padded, unbroken
+from zabcheck.text.words import LONGEST_PATH, as_text, clean
 from zabcheck.zookeeper.disk.contents import DiskContents
 from zabcheck.zookeeper.disk.remedies import LostRange, Remedy
 from zabcheck.zookeeper.report.logs import MOST, name_of
@@ -23,8 +24,9 @@ def render(disks: Sequence[DiskContents], remedies: Sequence[Remedy], check: str
     table.add_column()
     for each in remedies:
         table.add_row(", ".join(each.mends), Text(clean(f"{_action(disks, each)}; {_loss(disks, each)}")))
-    table.add_row("then check", Text(clean(check)))
-    return Group(Text("what now", "bold"), table, "")
+    label = padded(Text("then check"), 2 + max(len(", ".join(each.mends)) for each in remedies))
+    then_check = unbroken(label + Text(clean(check, longest=LONGEST_PATH)))
+    return Group(Text("what now", "bold"), table, then_check, "")
 
 
 def _action(disks: Sequence[DiskContents], remedy: Remedy) -> str:

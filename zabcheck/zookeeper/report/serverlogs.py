@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from rich.console import RenderableType
+from rich.text import Text
 
 from zabcheck.campaign.report.sheets import Phrase, Sheet
 from zabcheck.campaign.report.terminal import draw_sheets
 from zabcheck.invariants import Zxid
-from zabcheck.text.pen import Drawing
-from zabcheck.text.words import as_text, counted
+from zabcheck.text.pen import Drawing, Pen, padded, unbroken
+from zabcheck.text.words import LONGEST_PATH, as_text, counted
 from zabcheck.zookeeper.report.bugs import spans
 from zabcheck.zookeeper.serverlogs.problems import Lacks, Problem, Suspect
 from zabcheck.zookeeper.serverlogs.reading import OperatorsLog
@@ -181,9 +183,26 @@ def settles(logs: Logs, problem: Problem) -> str:
 
 
 def render(logs: Logs) -> RenderableType:
-    """Render who led when, the timeline, and what is wrong."""
-    shown = [_servers(logs), _leaders(logs), _timeline(logs), _problems(logs)]
-    return Drawing(lambda pen: draw_sheets(pen, [each for each in shown if each.rows]))
+    """Render who led when, the timeline, and what is wrong; files have lines of their own, to be printed uncropped."""
+    shown = [_leaders(logs), _timeline(logs), _problems(logs)]
+    return Drawing(
+        lambda pen: [
+            *draw_sheets(pen, [_servers(logs, files=False)]),
+            *_files(pen, logs),
+            *draw_sheets(pen, [each for each in shown if each.rows]),
+        ]
+    )
+
+
+def _files(pen: Pen, logs: Logs) -> Iterator[Text]:
+    """Yield a line for each file: a path that is broken into lines cannot be copied."""
+    width = max(len(as_text(each.name)) for each in logs.servers) + 2
+    yield Text()
+    for each in logs.servers:
+        files = [pen.write(as_text(file), longest=LONGEST_PATH) for file in each.files]
+        files += [pen.write(f"{as_text(file)} is not given", "yellow", LONGEST_PATH) for file in each.missing]
+        for file in files:
+            yield unbroken(padded(pen.write(as_text(each.name)), width) + file)
 
 
 def page(logs: Logs) -> str:
@@ -195,18 +214,19 @@ def page(logs: Logs) -> str:
     return page_of("Logs of servers", names, [(each.name, each.title, draw_table(each)) for each in shown if each.rows])
 
 
-def _servers(logs: Logs) -> Sheet:
+def _servers(logs: Logs, files: bool = True) -> Sheet:
     rows = [
         (
             Phrase(as_text(each.name)),
             Phrase(f"{time_of(each.first)} to {time_of(each.last)}"),
             Phrase(", ".join(as_text(file) for file in each.files)),
             Phrase(", ".join(f"{as_text(file)} is not given" for file in each.missing), "warning"),
-        )
+        )[: 4 if files else 2]
         for each in logs.servers
     ]
     note = "Times are as in the lines; the servers' clocks may differ."
-    return Sheet("servers", "Logs", note, ("server", "from, to", "files", "missing"), 4, rows)
+    columns = ("server", "from, to", "files", "missing")[: 4 if files else 2]
+    return Sheet("servers", "Logs", note, columns, len(columns), rows)
 
 
 def _leaders(logs: Logs) -> Sheet:
@@ -252,12 +272,23 @@ def _problems(logs: Logs) -> Sheet:
     rows: list[tuple[Phrase, Phrase]] = []
     for each in logs.problems:
         head = Phrase("wrong" if each.wrong else "note", "bad" if each.wrong else "warning")
-        place = f"{as_text(each.moment.place.file)}:{each.moment.place.line}"
+        file = _ending(each.moment.place.file, logs.servers[each.moment.server].files)
+        place = f"{as_text(file)}:{each.moment.place.line}"
         rows.append((head, Phrase(f"{logs.name(each.moment)}: {why(each)} ({place})")))
         rows += [(Phrase(""), Phrase(said)) for said in may_be(each.suspects)]
         if settled := settles(logs, each):
             rows.append((Phrase(""), Phrase(f"to settle it: {settled}")))
     return Sheet("problems", "What is wrong", "", ("", "what the lines say"), 2, rows)
+
+
+def _ending(file: str, files: Sequence[str]) -> str:
+    """Return the name of a file, with as many folders before it as tell it apart from the others of `files`."""
+    parts = Path(file).parts
+    for number in range(1, len(parts)):
+        ending = parts[-number:]
+        if not any(Path(other).parts[-number:] == ending for other in files if other != file):
+            return str(Path(*ending))
+    return file
 
 
 def verdict(logs: Logs) -> str:
