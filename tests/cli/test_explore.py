@@ -203,11 +203,17 @@ def test_nothing_is_called_proved_that_nothing_exercised(
     assert result.code == 3
     last = verdict(result)
     first, _, rest = last.partition("; ")
+    said = "naive:Naive has no `highest_epoch`, so --epochs bounds only the epochs of ready, broadcast and show, "
+    assert result.err.startswith(f"zabcheck: {said}")
+    assert f"epochs {said}" in words(result.out)
     assert re.fullmatch(
         r"INCONCLUSIVE: proved for \d of 10 properties, which naive:Naive violates in no state within the bounds", first
     )
     assert rest.startswith("not exercised, and so not proved: total order, local primary order, ")
     assert last.endswith("; next: zabcheck explore --protocol naive:Naive --processes 2 --txns 2 --crashes 1")
+    own_module("bounded", f"{NAIVE}\n    def highest_epoch(self):\n        return self.epoch\n")
+    bounded = zabcheck("explore", "--protocol", "bounded:Naive", *few, "--format", "json")
+    assert (bounded.err, bounded.json["epochs_of_events_only"]) == ("", False)
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from zabcheck.cli.commands import (
     ProtocolFailed,
     Protocols,
     command,
+    complain,
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
@@ -45,6 +46,7 @@ from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.adapter import tells_highest_epoch
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.protocols.switches import completed
@@ -279,6 +281,8 @@ def _explored(
     """Visit every state within `bounds`. ProtocolFailed if no process can start, so that there is no first state."""
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
+    if not tells_highest_epoch(checked):
+        complain(report.without_highest_epoch(checked.name))
     usual = completed(COARSE if checked.vote is None else BY_VOTE, checked.switches)
     with bad_input_for(ValueError, "--switch: "):
         chosen = structs.replace(usual, **switches_of(settings, checked, structs.asdict(usual)))

@@ -34,7 +34,7 @@ from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Configuration, Quorums, configuration_of, quorums_of
 from zabcheck.mutants.catalogue import planted
-from zabcheck.protocols.adapter import imported, register
+from zabcheck.protocols.adapter import imported, register, tells_highest_epoch
 from zabcheck.protocols.base import CannotTellApart, Protocol, check_quorums
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
@@ -574,5 +574,6 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         seconds=round(seconds, 2),
         counterexample=replayed,
         interrupted=found.interrupted,
+        epochs_of_events_only=not tells_highest_epoch(question.protocol),
         unwritten=shortest.space.unwritten,
     )

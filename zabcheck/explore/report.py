@@ -78,6 +78,8 @@ def facts(found: Exploration) -> Iterator[tuple[str, str]]:
         f"{_components(found)}",
     )
     rate = f", {found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
+    if found.epochs_of_events_only:
+        yield "epochs", without_highest_epoch(found.protocol)
     yield "time", f"{found.seconds:.1f} CPU seconds{rate}"
     pairs = counted(found.followed, "pair", "pairs")
     if found.followed and found.trap is None:
@@ -92,6 +94,15 @@ def facts(found: Exploration) -> Iterator[tuple[str, str]]:
         )
     if found.whole:
         yield from _of_the_whole(found)
+
+
+def without_highest_epoch(protocol: str) -> str:
+    """Return what follows if the class of a protocol has no `highest_epoch`, and what to do."""
+    return (
+        f"{protocol} has no `highest_epoch`, so --epochs bounds only the epochs of ready, broadcast and show, and the "
+        "search may never end if a process can raise its epoch before; define it (docs/your-own-protocol.md, "
+        "Every state)"
+    )
 
 
 def _of_the_whole(found: Exploration) -> Iterator[tuple[str, str]]:

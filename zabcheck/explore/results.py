@@ -123,6 +123,8 @@ class Exploration(Struct, frozen=True):
     counterexample: Replay | None
     interrupted: bool = False
     """True if Ctrl-C ended the search, or what follows it."""
+    epochs_of_events_only: bool = False
+    """True if the protocol is a class without `highest_epoch`, so that the bound on epochs knows no others."""
     unwritten: OSError | None = None
     """The reason why the last checkpoint could not be written, if it could not."""
 

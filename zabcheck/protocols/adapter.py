@@ -133,7 +133,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         legend=(("", "⟨epoch,counter⟩"), ("⊥", "none")),
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
-        highest_epoch=_highest_epoch,
+        highest_epoch=_epoch_as_primary if own.highest_epoch is Process.highest_epoch else _highest_epoch,
         step_seconds=own.step_seconds,
         environment=own.environment,
     )
@@ -237,6 +237,15 @@ step_limit.calls_steps(_can_broadcast, seconds=lambda frame: frame.f_locals["p"]
 
 def _highest_epoch(p: Process) -> int:
     return p.highest_epoch()
+
+
+def _epoch_as_primary(p: Process) -> int:
+    return p.highest_epoch()
+
+
+def tells_highest_epoch(protocol: Protocol) -> bool:
+    """Return False for a class that has no `highest_epoch` of its own, so that only epochs of events are known."""
+    return protocol.highest_epoch is not _epoch_as_primary
 
 
 # Steps. A method that had no effect may still have changed a variable: `Changed` counts it as enabled.
