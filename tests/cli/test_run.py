@@ -110,8 +110,8 @@ def test_one_process_is_an_ensemble_too(zabcheck: Command) -> None:
 def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     zabcheck: Command, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(found: object, seconds: float | None = None, keep: object = ()) -> object:
-        if seconds is None:
+    def interrupted(found: object, seconds: float, keep: object = ()) -> object:
+        if seconds:
             raise KeyboardInterrupt
         return counterexample(found, seconds)  # type: ignore[arg-type]  # passed on as it came
 
@@ -120,6 +120,7 @@ def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     document = result.json
     assert result.code == 1
     assert document["interrupted"]
+    assert not document["counterexample"]["is_minimal"]
     assert (
         document["counterexample"]["violation"]["property"]
         == found.result.json["counterexample"]["violation"]["property"]
@@ -151,6 +152,15 @@ def test_the_swarm_finds_a_bug_and_names_the_run_that_shows_it(zabcheck: Command
     assert (again.code, again.json["runs"]) == (1, 1)
     for key in ("violation", "sha256", "schedule"):
         assert again.json["counterexample"][key] == document["counterexample"][key]
+
+
+def test_a_run_that_there_was_no_time_to_shorten_says_so_and_how_to_go_on(zabcheck: Command) -> None:
+    lines = zabcheck("run", "--mutant", "ack-before-sync", "--seed", "1", "--minimise", "0").out.splitlines()
+    assert any(each.startswith("shortened  in part: time ran out, and some of the ") for each in lines)
+    [then] = [each for each in lines if each.startswith("to shorten it further: ")]
+    assert then.endswith(" --minimise 10 --runs 1")
+    longer = zabcheck(*then.removeprefix("to shorten it further: zabcheck ").split(), "--format", "json").json
+    assert longer["counterexample"]["is_minimal"]
 
 
 def test_the_swarm_draws_processes_and_quorums_unless_they_are_given(zabcheck: Command) -> None:

@@ -42,7 +42,7 @@ def simulator_of(schedule: Schedule) -> Simulator:
 
 def minimised(schedule: Schedule, property_: str, seconds: float = SECONDS) -> Schedule:
     """Minimise this schedule, on the protocol that it names."""
-    return minimise(named_by(schedule), schedule, property_, seconds)
+    return minimise(named_by(schedule), schedule, property_, seconds).schedule
 
 
 def failure_of(schedule: Schedule, property_: str) -> Failure | None:

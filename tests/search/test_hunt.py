@@ -8,7 +8,7 @@ from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.search import hunt as hunts
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, hunt, row_of
-from zabcheck.search.minimise import minimise
+from zabcheck.search.minimise import Shortened, minimise
 from zabcheck.search.run import Run, replay
 
 SOON, LATE = CATALOGUE["commit-on-own-ack"], CATALOGUE["counter-wraps"]
@@ -29,7 +29,7 @@ def test_what_is_found_breaks_the_property_again(engine: Engine) -> None:
 def test_a_bug_is_not_found_by_what_its_protocol_does_not_promise() -> None:
     """Primary integrity breaks without the bug, too, and sooner."""
     bug = CATALOGUE["hand-over-newest-alone"]
-    found = hunt(bug, 1, budget=Budget(runs=200), shorten=lambda _, schedule, __: schedule)
+    found = hunt(bug, 1, budget=Budget(runs=200), shorten=lambda _, schedule, __: Shortened(schedule, False))
     assert found.property in bug.breaks
     assert found.schedule is not None
     said = [verdict.property for verdict in replay(found.schedule).verdicts if verdict.status == "violated"]

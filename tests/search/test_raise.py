@@ -42,7 +42,7 @@ def raised_in(name: str, *choices: AnyChoice) -> ProtocolRaised:
 
 
 def reduced(error: ProtocolRaised) -> Schedule:
-    return minimise_raise(error.protocol, error.schedule, error.raised.place)
+    return minimise_raise(error.protocol, error.schedule, error.raised.place).schedule
 
 
 @pytest.mark.parametrize("name", [RAISING, AT_ONCE, AFTER_ALL])

@@ -21,7 +21,7 @@ def found(mutant: str, seed: int, property_: str, processes: int | None = None) 
 
 
 def shortened(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Sequence[str] = ()) -> Schedule:
-    return shortest(named_by(schedule), schedule, property_, seconds, keep)
+    return shortest(named_by(schedule), schedule, property_, seconds, keep).schedule
 
 
 def steps(schedule: Schedule, property_: str) -> int:

@@ -126,7 +126,7 @@ def test_nothing_breaks_without_the_bug_or_without_duplicates(own: type[zabcheck
 def test_a_leader_that_counts_an_acknowledgement_twice_is_found_and_shown() -> None:
     broken = searched(Counting)
     assert broken is not None
-    schedule = minimise(broken.protocol, broken.schedule, "epoch uniqueness")
+    schedule = minimise(broken.protocol, broken.schedule, "epoch uniqueness").schedule
     [copied] = [choice for choice in schedule.choices if isinstance(choice, Duplicate)]
     story = explain_replay(replay_on(broken.protocol, schedule))
     [moment] = [each for each in story.moments if each.action.endswith("comes twice")]

@@ -110,10 +110,11 @@ class Minimiser:
         try:
             run = drive(search, self.maker.kinds, seed)
         except ProtocolRaised as error:
-            schedule = minimise_raise(error.protocol, error.schedule, error.raised.place, keep=self.keep)
+            shortened = minimise_raise(error.protocol, error.schedule, error.raised.place, keep=self.keep)
         else:
             broken = PropertyBroken(failing.property, run, seed)
-            schedule = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
+            shortened = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
+        schedule = shortened.schedule
         replayed = replay_on(protocol, schedule, _to_judge(failing))
         return MinimisedRun(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
 

@@ -44,6 +44,7 @@ from zabcheck.protocols.base import check_quorums
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
+from zabcheck.search.minimise import SECONDS
 from zabcheck.search.moves import drawing_disks
 from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import (
@@ -64,6 +65,15 @@ Runs = Annotated[int, typer.Option("--runs", min=1, help="The least number of ru
 Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is written.")]
 
 
+Minimise = Annotated[
+    float,
+    typer.Option(
+        "--minimise",
+        metavar="SECONDS",
+        min=0,
+        help="How much CPU time, and time of nodes that do not answer, to spend on making a counterexample shorter.",
+    ),
+]
 Disks = Annotated[
     bool,
     typer.Option("--disks", help="Wipe disks, or put older copies in their place, too: Zab promises nothing then."),
@@ -84,6 +94,7 @@ def run(
     switch: Settings = None,
     disks: Disks = False,
     property: Properties = None,
+    minimise: Minimise = SECONDS,
     out: Out = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
@@ -113,7 +124,7 @@ def run(
     search = Search(checked, processes, names, runs, steps or STEPS, seed, quorums=family, fixed=fixed)
     found, interrupt = _find(engine, search, tally)
     if isinstance(found, ProtocolRaised) and not found.raised.is_modelled:
-        raise protocol_failed(found, out, keep)
+        raise protocol_failed(found, out, keep, minimise)
     summary = Summary(
         protocol=protocol,
         mutant=mutant,
@@ -129,7 +140,7 @@ def run(
     )
     if found is None:
         return finish_run(summary, format, where=in_the_middle_of(interrupt))
-    return _explain(found, summary, keep, out, format)
+    return _explain(found, summary, keep, minimise, out, format)
 
 
 def _find(
@@ -153,12 +164,17 @@ def _find(
 
 
 def _explain(
-    found: PropertyBroken | ProtocolRaised, summary: Summary, keep: Collection[str], out: Path, format: Format
+    found: PropertyBroken | ProtocolRaised,
+    summary: Summary,
+    keep: Collection[str],
+    seconds: float,
+    out: Path,
+    format: Format,
 ) -> int:
     """Minimise the run that was found, save it to `out`, and print all; return the exit code."""
     with bad_input_for(ValueError):
         try:
-            replayed, story = counterexample(found, keep=keep)
+            replayed, story = counterexample(found, seconds, keep)
         except KeyboardInterrupt:
             summary = structs.replace(summary, interrupted=True)
             replayed, story = counterexample(found, seconds=0)
@@ -168,11 +184,13 @@ def _explain(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str] = ()) -> ProtocolFailed:
+def protocol_failed(
+    error: ProtocolRaised, out: Path, keep: Collection[str] = (), seconds: float = SECONDS
+) -> ProtocolFailed:
     """Save the shortest schedule that makes the protocol's code raise; return what to say of it."""
     with bad_input_for(ValueError):
         try:
-            replayed, story = counterexample(error, keep=keep)
+            replayed, story = counterexample(error, seconds, keep)
         except KeyboardInterrupt:
             replayed, story = counterexample(error, seconds=0, keep=keep)
     files: list[Path] = []
@@ -222,6 +240,7 @@ class Counterexample(NamedTuple):
             "violation": self.story.violation,
             "raised": self.story.raised,
             "steps": self.replayed.steps,
+            "is_minimal": self.story.is_minimal,
             "sha256": self.replayed.sha256,
             "schedule": self.replayed.schedule,
             "files": [as_text(file) for file in self.files],
@@ -242,9 +261,19 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
         console.print(terminal.render(found.story, saved), crop=False)
         for file in found.files:
             print_path(console, f"wrote {file}")
+        if not found.story.is_minimal:
+            print_path(console, f"to shorten it further: {_longer(summary)}")
         if loss := to_loss(found.files, found.story):
             print_path(console, f"what a user loses: {loss}")
     return conclude(console, code, *reason(summary, found, where))
+
+
+def _longer(summary: Summary) -> str:
+    """Return the command that finds the same run again, and has ten times as long to make it shorter."""
+    seconds = 10 * max(1, round(float(given("minimise") or SECONDS)))
+    if summary.found_by is None:
+        return again(seed=summary.seed, minimise=seconds)
+    return again(seed=summary.found_by, runs=1, minimise=seconds)
 
 
 def code_of(summary: Summary, found: Counterexample | None) -> int:

@@ -44,20 +44,21 @@ def _counterexample(
         patience = HURRY if found.raised.stopped else 1.0
         hurried = structs.replace(found.protocol, step_seconds=found.protocol.step_seconds * patience)
         seconds = min(seconds, ENDLESS) if found.raised.stopped else seconds
-        schedule = minimise_raise(hurried, found.schedule, found.raised.place, seconds, keep)
-        replayed = replay_on(found.protocol, schedule)
+        shortened = minimise_raise(hurried, found.schedule, found.raised.place, seconds, keep)
+        replayed = replay_on(found.protocol, shortened.schedule)
         if replayed.raised is None and found.raised.stopped:  # a step that is only slow
             replayed = replay_on(found.protocol, found.schedule)
         fails = replayed.raised is not None and replayed.raised.place == found.raised.place
         if fails:
-            return replayed, explain_replay(structs.replace(replayed, protocol=hurried))
+            story = explain_replay(structs.replace(replayed, protocol=hurried))
+            return replayed, structs.replace(story, is_minimal=shortened.is_minimal)
     else:
-        schedule = shortest(found.protocol, found.schedule, found.property, seconds, keep)
-        replayed = replay_on(found.protocol, schedule, [found.property])
+        shortened = shortest(found.protocol, found.schedule, found.property, seconds, keep)
+        replayed = replay_on(found.protocol, shortened.schedule, [found.property])
         fails = any(verdict.status == "violated" for verdict in replayed.verdicts)
     if not fails:
         raise ValueError(NOT_DETERMINISTIC)
-    return replayed, explain_replay(replayed, decisive=True)
+    return replayed, structs.replace(explain_replay(replayed, decisive=True), is_minimal=shortened.is_minimal)
 
 
 EXECUTIONS = 5

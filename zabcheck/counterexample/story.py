@@ -256,6 +256,8 @@ class Story(Struct, frozen=True):
     """Sentences on what broke the property in this run."""
     decisive: Decisive | None = None
     """The decisive step, if it was asked for and found."""
+    is_minimal: bool = True
+    """False if the time for shortening it was over before each choice had been tried to be left out."""
     known: tuple[str, ...] = ()
     """The known ZooKeeper issues that a run of a real ensemble looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
@@ -271,6 +273,13 @@ class Story(Struct, frozen=True):
     """The argument of the paper that has this run, if one has it."""
     mismatch: Mismatch | None = None
     """The first difference of a real ensemble from this run of the model."""
+
+    @property
+    def shortened(self) -> str:
+        """Say how far it was shortened, if not to the end."""
+        if self.is_minimal:
+            return ""
+        return f"in part: time ran out, and some of the {self.choices} choices may not be needed"
 
     @property
     def ensemble(self) -> str:

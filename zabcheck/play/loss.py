@@ -54,4 +54,4 @@ def find_loss(
 
 def _minimal(protocol: Protocol, schedule: Schedule, property_: str, seconds: float) -> Replay:
     minimal = shortest(protocol, structs.replace(schedule, violates=property_), property_, seconds)
-    return replay_on(protocol, minimal, [property_])
+    return replay_on(protocol, minimal.schedule, [property_])

@@ -11,7 +11,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine, find
-from zabcheck.search.minimise import shortest
+from zabcheck.search.minimise import Shortened, shortest
 from zabcheck.search.run import Run, Search, replay_on
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.schedule import Schedule
@@ -86,7 +86,7 @@ def hunt(
     budget: Budget = Budget(),  # noqa: B008  # it is immutable
     properties: tuple[str, ...] | None = None,
     on_run: Callable[[Run], None] = lambda _: None,
-    shorten: Callable[[Protocol, Schedule, str], Schedule] = shortest,
+    shorten: Callable[[Protocol, Schedule, str], Shortened] = shortest,
     over: Callable[[], bool] = lambda: False,
 ) -> Hunt:
     """Search for `mutant` until it breaks one of `properties` (None: any of its protocol), or the budget is used up.
@@ -118,7 +118,7 @@ def hunt(
     if broken is None:
         return Hunt(mutant.name, seed, None, tally.runs, tally.steps, seconds)
     start = process_time()
-    schedule = shorten(protocol, broken.schedule, broken.property)
+    schedule = shorten(protocol, broken.schedule, broken.property).schedule
     minimising = process_time() - start
     steps = replay_on(protocol, schedule, [broken.property]).steps
     return Hunt(mutant.name, seed, broken.property, tally.runs, tally.steps, seconds, steps, minimising, schedule)

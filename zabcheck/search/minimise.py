@@ -52,6 +52,13 @@ class Failure(NamedTuple):
     steps: int
 
 
+class Shortened(NamedTuple):
+    """A schedule that was made shorter; `is_minimal` if there was time enough to try to leave out each choice."""
+
+    schedule: Schedule
+    is_minimal: bool
+
+
 Fails = Callable[[Schedule], Failure | None]
 _HINT = "if it did before, the protocol is not deterministic"
 
@@ -97,7 +104,7 @@ def raises(protocol: Protocol, schedule: Schedule, place: Place) -> Failure | No
 
 def minimise(
     protocol: Protocol, schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
-) -> Schedule:
+) -> Shortened:
     """Reduce `schedule` to a 1-minimal one, of fine choices, that breaks `property_` on the same protocol.
 
     `keep` names the parts that stay as they are: switches, or "quorums". After `seconds` of CPU time the best one so
@@ -121,7 +128,7 @@ def raised_by(protocol: Protocol, schedule: Schedule, place: Place) -> Failure:
 
 def minimise_raise(
     protocol: Protocol, schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()
-) -> Schedule:
+) -> Shortened:
     """Reduce, as `minimise` does, a schedule that makes a step raise at `place`. ValueError if it does not."""
     deadline = time_spent() + seconds
     failure = raised_by(protocol, schedule, place)
@@ -152,7 +159,7 @@ class Minimiser:
     def over(self) -> bool:
         return time_spent() > self.deadline
 
-    def minimal(self) -> Schedule:
+    def minimal(self) -> Shortened:
         """Repeat all passes until none of them helps any more, or the time is over; return the best schedule."""
         passes: Sequence[Callable[[], None]] = (
             self._drop_processes,
@@ -171,8 +178,8 @@ class Minimiser:
             for each in passes:
                 each()
             if self.best == before:
-                break
-        return self.best
+                return Shortened(self.best, not self.over)
+        return Shortened(self.best, False)
 
     def _accept(self, candidate: Schedule, most: int) -> bool:
         """Take `candidate` as the best one if it fails in at most `most` steps. Return True if it does."""
@@ -413,7 +420,7 @@ def _apart(choice: Choice) -> Iterator[Choice]:
 
 def shortest(
     protocol: Protocol, schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
-) -> Schedule:
+) -> Shortened:
     """Minimise `schedule`, and other runs that break `property_`; return the shortest of the results, 1-minimal.
 
     The result has no more processes than the minimised schedule, and the same quorum system; but the majority is
@@ -421,23 +428,24 @@ def shortest(
     enough. ValueError if `schedule` does not break the property.
     """
     deadline = time_spent() + seconds
-    best = minimise(protocol, schedule, property_, seconds, keep)
+    found = minimise(protocol, schedule, property_, seconds, keep)
     if time_spent() >= deadline:
-        return best
+        return found
+    best = found.schedule
     least = broken_by(protocol, best, property_).steps
     before, first = least + 1, 0
     while least < before and time_spent() < deadline:
         before = least
         for other in _others(protocol, best, property_, range(first, first + RUNS), 3 * least, keep, deadline):
             if time_spent() >= deadline:
-                return best
+                return found
             candidate = minimise(protocol, other, property_, deadline - time_spent(), keep)
-            steps = broken_by(protocol, candidate, property_).steps
+            steps = broken_by(protocol, candidate.schedule, property_).steps
             # The majority is the usual quorum system: it is worth some steps.
-            if steps < least or (candidate.quorums == MAJORITY != best.quorums):
-                best, least = candidate, steps
+            if steps < least or (candidate.schedule.quorums == MAJORITY != best.quorums):
+                found, best, least = candidate, candidate.schedule, steps
         first += RUNS
-    return best
+    return found
 
 
 def _others(

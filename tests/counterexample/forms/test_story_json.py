@@ -118,8 +118,8 @@ def test_half_of_a_surrogate_pair_is_told() -> None:
 
 
 def test_every_field_of_a_story_is_told() -> None:
-    told_otherwise = {"choices", "moments", "flights", "trace", "servers"}
-    """In the schedule, as steps, as messages, in the steps, and in what is noticed."""
+    told_otherwise = {"choices", "moments", "flights", "trace", "servers", "is_minimal"}
+    """In the schedule, as steps, as messages, in the steps, in what is noticed, and by `run`."""
     assert set(Story.__struct_fields__) - told_otherwise <= set(read(broken(3)))
 
 

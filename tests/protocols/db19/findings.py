@@ -43,7 +43,7 @@ def fails(schedule: Schedule, told: Told) -> Failure | None:
 def shortest(search: Search, told: Told, runs: int, seconds: float) -> Schedule | None:
     """The shortest of the schedules that come there in so many runs, each minimised; None if none does."""
     found = [
-        Minimiser(search.protocol, schedule, failure, lambda each: fails(each, told), seconds, ()).minimal()
+        Minimiser(search.protocol, schedule, failure, lambda each: fails(each, told), seconds, ()).minimal().schedule
         for schedule in _runs(search, runs)
         if (failure := fails(schedule, told)) is not None
     ]

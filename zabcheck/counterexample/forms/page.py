@@ -242,6 +242,8 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("also broken", *map(in_a_line, others))
     if story.decisive is not None:
         yield _fact("decisive", story.decisive.sentence)
+    if story.shortened:
+        yield _fact("shortened", story.shortened)
     if story.wrong is not None:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
     elif story.mutant is not None:

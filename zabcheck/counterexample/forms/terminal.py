@@ -119,6 +119,8 @@ def _facts(violation: Violation | None, story: Story | None, others: Sequence[Vi
         return
     if story.decisive is not None:
         yield "decisive", story.decisive.sentence
+    if story.shortened:
+        yield "shortened", story.shortened
     if story.wrong is not None:
         yield "planted", f"{story.mutant}: {story.wrong}"
     elif story.mutant is not None:

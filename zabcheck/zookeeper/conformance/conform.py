@@ -96,8 +96,10 @@ def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -
     broken = tuple(sorted(names, key=lambda name: name not in first))
     if not broken:
         return None
-    minimal = minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")) if seconds else None
-    return BrokenProperties(broken, minimal)
+    if not seconds:
+        return BrokenProperties(broken, None)
+    shortened = minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects"))
+    return BrokenProperties(broken, shortened.schedule)
 
 
 def release_of(version: str) -> Release | None:
