@@ -259,6 +259,8 @@ def test_a_step_that_raises_ends_in_a_verdict_under_its_report(
     result = zabcheck(*RAISED[case])
     *report, last = result.err.splitlines()
     assert (result.code, result.out) == (2, "")
+    if case.startswith("explore"):
+        assert " has no `highest_epoch`" in report.pop(0)
     assert report[0] == "the protocol's own code raised an exception; no property was judged"
     what = next((said for name, said in RAISES.items() if name in RAISED[case]), "KeyError: 3")
     assert last.startswith(f"ERROR: the protocol's own code raised {what}")
