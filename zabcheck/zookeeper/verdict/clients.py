@@ -1,8 +1,8 @@
-"""Verdicts on a recorded run by the promises to clients: of its sessions, and of what its servers have in the end.
+"""Verdicts on a recorded run by the promises to clients: on its sessions, and on the nodes of its servers in the end.
 
 The properties in `invariants` see a trace of broadcasts and deliveries. These see the clients' side of a recording, so
 nodes are judged with their data and versions, whatever the servers' logs say. The promises of
-`zabcheck.zookeeper.clients` judge; a run's recording is turned into their histories here, three kinds of them: the
+`zabcheck.zookeeper.clients` judge. Here the recording of a run is turned into three kinds of histories for them: the
 sessions alone, the sessions with the contents of one server, and the contents of all servers.
 """
 
@@ -40,8 +40,8 @@ _UNKNOWN = "ConnectionLoss"
 class ClientHistory(NamedTuple):
     """The requests of sessions, their answers and events, as they were recorded, and the final reads of all servers.
 
-    `reads` are one for each server, by number. `ended` has the zxid of the end of each session that a server has
-    delivered; `may_have_ended` are these, those that were closed, and those whose end was proposed.
+    `reads` has one for each server, by number. `ended` has the zxid of each end of a session that a server has
+    delivered; `may_have_ended` has these sessions, those that were closed, and those whose end was proposed.
     """
 
     requests: Sequence[Requested | Replied | Heard | Unwatched]
@@ -162,12 +162,12 @@ class _Histories:
 
 
 def _key(told: lines.Request | lines.WatchEvent) -> Hashable:
-    """Return what tells the records of a request from others: its connection and number; or the event itself."""
+    """Return the key of the records of a request, its connection and number, or of an event, the event itself."""
     return told if isinstance(told, lines.WatchEvent) else (told.connection, told.xid)
 
 
 def _sessions(history: ClientHistory) -> _Histories:
-    """Make the history of the sessions' requests, with the ends that only servers tell of."""
+    """Make the history of the sessions' requests, with the ends of sessions that only servers know of."""
     made = _Histories()
     sent: dict[tuple[int, int], tuple[Requested, int]] = {}
     time = 0
@@ -276,9 +276,9 @@ def _hex(session: int) -> str:
 
 
 def _add_read(made: _Histories, read: Read, paths: Iterable[str], at_least: int, gone: dict[str, int]) -> int:
-    """Add what a server has of these nodes in the end, as of `at_least` or later. Return the number of reads.
+    """Add reads of these nodes at a server in the end, as of `at_least` or later. Return the number of reads.
 
-    `gone` has nodes that were deleted, and when.
+    `gone` has the nodes that were deleted, each with the zxid.
     """
     nodes = {node.path: node for node in read.states}
     connection = made.connection(read.server, read.server, f"server {read.server} in the end")
@@ -308,7 +308,7 @@ def _add_read(made: _Histories, read: Read, paths: Iterable[str], at_least: int,
 
 
 def judge_clients(history: ClientHistory, is_whole: bool = True) -> list[ClientVerdict]:
-    """Judge by all properties. Unless the recording `is_whole`, no violation is believed: something may be missing.
+    """Judge by all properties. Unless the recording `is_whole`, a violation is inconclusive: a record may be missing.
 
     O(servers · records · log).
     """
@@ -363,13 +363,13 @@ def _judge_sessions(history: ClientHistory, found: dict[str, _Case]) -> None:
 
 
 def _is_of(name: str, promise: str, breach: Breach) -> bool:
-    """Return True if a breach counts for a property: what only one session's requests show is the session's order."""
+    """Return True if a breach counts for a property: one that a single session shows counts for the session order."""
     is_of_one = len({each.client for each in breach.witness if isinstance(each, lines.Request)}) == 1
     return promise not in _OF_VALUES or is_of_one == (name == "session order")
 
 
 def _judge_server(history: ClientHistory, read: Read, found: dict[str, _Case]) -> None:
-    """Judge what one server has in the end, by what sessions were told."""
+    """Judge the nodes of one server in the end by the answers to sessions."""
     made = _sessions(history)
     changed = _add_end(made, history, read)
     exchange = made.exchange()
@@ -383,7 +383,7 @@ def _judge_server(history: ClientHistory, read: Read, found: dict[str, _Case]) -
 
 
 def _add_end(made: _Histories, history: ClientHistory, read: Read) -> set[str]:
-    """Add what a server has in the end of the nodes that sessions have changed, which are returned, and of its own."""
+    """Add reads at a server in the end: of the nodes that sessions have changed, which are returned, and of others."""
     answers = {(each.client, each.number): each for each in history.requests if isinstance(each, Replied)}
     asked = [each for each in history.requests if isinstance(each, Requested)]
     told = [(each, answers[each.client, each.number].zxid) for each in asked if _is_done(each, answers)]
@@ -396,7 +396,7 @@ def _add_end(made: _Histories, history: ClientHistory, read: Read) -> set[str]:
 
 
 def lines_of(history: ClientHistory) -> list[lines.HistoryLine]:
-    """Return the history of the sessions, and of what each server has in the end, for `zabcheck clients check`."""
+    """Return the history of the sessions, and of reads at each server in the end, for `zabcheck clients check`."""
     made = _sessions(history)
     for each in history.reads:
         _add_read(made, each, _there_in_the_end(history), 0, {})
@@ -410,7 +410,7 @@ def _is_done(asked: Requested, answers: dict[tuple[int, int], Replied]) -> bool:
 
 
 def _judge_servers(history: ClientHistory, found: dict[str, _Case]) -> None:
-    """Compare what servers have in the end. A node that a server did not have yet when it was read is no difference."""
+    """Compare the nodes of servers in the end. One that a server did not have yet when it was read is no difference."""
     if len(history.reads) < 2:
         return
     made = _Histories()
@@ -426,7 +426,7 @@ def _judge_servers(history: ClientHistory, found: dict[str, _Case]) -> None:
 
 
 def _there_in_the_end(history: ClientHistory) -> list[str]:
-    """Return the nodes that some server has in the end, and each has to have."""
+    """Return the nodes that some server has in the end, so that each has to have them."""
     return sorted({node.path for read in history.reads for node in read.states} - _may_be_gone(history))
 
 
