@@ -8,7 +8,7 @@ from tests.zookeeper.recordings import Recording, zxid
 from zabcheck.zookeeper.recording.folder import Recorder
 from zabcheck.zookeeper.recording.records import Ended, Fault, Reconfigures, Run, Stopped
 from zabcheck.zookeeper.trace.incarnations import read_sorted
-from zabcheck.zookeeper.verdict.elections import NobodyLeads, election_findings
+from zabcheck.zookeeper.verdict.elections import Leaderless, election_findings
 from zabcheck.zookeeper.verdict.findings import Finding
 
 SERVERS = (1, 2, 3)
@@ -97,7 +97,7 @@ def test_nobody_leads_though_nothing_disturbs_the_servers(elections: Elections) 
     elections.line(3, "quorum.QuorumPeer", "LOOKING")
     [found] = elections.over()
     assert (found.kind, found.server) == ("nobody leads", 3)
-    assert isinstance(found.fact, NobodyLeads)
+    assert isinstance(found.fact, Leaderless)
     assert (found.fact.elections, len(found.fact.in_vain)) == (7, 7)
     assert found.text.startswith("nobody led for 35.1 of the last 35.1 s, in which all servers are up and connected; ")
     assert "server 3, because of java.lang.InterruptedException: Timeout while" in found.text

@@ -65,7 +65,7 @@ class LedInVain(NamedTuple):
     reason: str
 
 
-class NobodyLeads(Fact, frozen=True):
+class Leaderless(Fact, frozen=True):
     """Nobody led for `lasted` microseconds, though for `calm` microseconds all servers were up and connected.
 
     `elections` is the number of rounds that the server with the most of them took part in, `votes` has the last vote of
@@ -141,7 +141,7 @@ def _nobody_leads(recording: SortedRecording) -> Iterator[Finding]:
         return
     votes = {each.server: [vote for vote in each.log.votes if vote.voter == each.server] for each in last}
     rounds = [len({vote.round for vote in cast if vote.time >= begin}) for cast in votes.values()]
-    fact = NobodyLeads(
+    fact = Leaderless(
         lasted,
         over - begin,
         max(rounds),
