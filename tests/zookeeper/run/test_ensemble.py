@@ -133,3 +133,14 @@ def test_a_server_that_reaches_no_quorum_may_not_serve(ensemble: ProcessEnsemble
     assert ensemble.may_serve() == []
     ensemble.proxy.heal()
     assert ensemble.may_serve() == [1, 2, 3]
+
+
+def test_waits_grow_with_the_load_of_the_machine_and_have_an_end(
+    ensemble: ProcessEnsemble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for load in (0.0, 2.0, 8.0, 100.0):
+        monkeypatch.setattr("zabcheck.zookeeper.run.processes.os.getloadavg", lambda load=load: (load, 0.0, 0.0))
+        monkeypatch.setattr("zabcheck.zookeeper.run.processes.os.cpu_count", lambda: 4)
+        found.append(ensemble.slowness())
+    assert found == [1.0, 1.5, 6.0, 10.0]

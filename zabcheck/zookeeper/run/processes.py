@@ -47,6 +47,8 @@ _ANSWER = 2.0
 """Seconds that a server gets to say whether it leads, if the machine does nothing else."""
 _SHARE = 3.0
 """Times as long as its share of the processors would have a server take: it may have to wait for its turn, too."""
+_SLOWEST = 10.0
+"""The most that a busy machine prolongs a wait: what does not come at all has to end, too."""
 
 
 class ProcessEnsemble(Ensemble):
@@ -218,7 +220,7 @@ class ProcessEnsemble(Ensemble):
         return monotonic()
 
     def slowness(self) -> float:
-        return max(1.0, _SHARE * os.getloadavg()[0] / (os.cpu_count() or 1))
+        return min(max(1.0, _SHARE * os.getloadavg()[0] / (os.cpu_count() or 1)), _SLOWEST)
 
     def now(self) -> int:
         return now()
