@@ -28,8 +28,12 @@ def distribution() -> Distribution:
 
 
 def is_sound(judged: RecordingVerdict) -> bool:
-    """Return True if nothing is wrong, but for a known bug of the version, or what nobody can explain."""
-    return {*judged.wrong} <= UNEXPLAINED or bool(judged.known)
+    """Return True if nothing is wrong, but for a known bug of the version, or what nobody can explain.
+
+    Where no property is violated the trace has to have all that the servers' logs show to be delivered.
+    """
+    lacks = not judged.violated and any(each.missing for each in judged.coverage)
+    return not lacks and ({*judged.wrong} <= UNEXPLAINED or bool(judged.known))
 
 
 def unhurried(schedule: EnsembleSchedule) -> EnsembleSchedule:

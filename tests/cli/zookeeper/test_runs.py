@@ -106,7 +106,7 @@ def test_a_recording_is_judged_again_as_it_was(searched: Result, zabcheck: Comma
 def test_a_gate_passes_with_what_the_version_is_known_to_have(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the drawn run comes to, which has a page if something is wrong in it.
+    """The drawn run may find anything; it has a page then.
 
     Each execution takes ten seconds, whatever a clock says: the budget lasts for the bug and a drawn run.
     """

@@ -1,6 +1,7 @@
 """Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.notation import packed
-from tests.zookeeper.processes import PATIENCE, until
+from tests.zookeeper.processes import PATIENCE, is_left, ports_of, until
 from tests.zookeeper.real import UNHURRIED, debian, is_sound, unhurried
 from zabcheck.zookeeper.debugger.agent import port_told
 from zabcheck.zookeeper.debugger.fields import FIELDS
@@ -53,11 +54,13 @@ def fake(folder: Path, behaviour: str) -> Distribution:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the recording. Real servers may take long to come up."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the recording. Real servers may take long to come up; in the end nobody listens to their ports."""
     monkeypatch.setattr("zabcheck.zookeeper.run.execute.UP_AT_FIRST", PATIENCE)
-    (tmp_path / "run").mkdir()
-    return tmp_path / "run"
+    folder = tmp_path / "run"
+    folder.mkdir()
+    yield folder
+    assert [port for port in ports_of(folder) if is_left(port)] == []
 
 
 def notes(records: list[Record]) -> dict[int, str]:

@@ -99,7 +99,7 @@ def test_nobody_leads_though_nothing_disturbs_the_servers(elections: Elections) 
     assert (found.kind, found.server) == ("nobody leads", 3)
     assert isinstance(found.fact, Leaderless)
     assert (found.fact.elections, len(found.fact.in_vain)) == (7, 7)
-    assert found.text.startswith("nobody led for 35.1 of the last 35.1 s, in which all servers are up and connected; ")
+    assert found.text.startswith("nobody led for 35.1 of the last 35.1 s, although all servers were up and connected; ")
     assert "server 3, because of java.lang.InterruptedException: Timeout while" in found.text
     assert found.text.endswith("; server 3 votes for server 3 (epoch 1, ⟨1,7⟩) in round 8")
 

@@ -58,7 +58,7 @@ class Servers(Relations):
     def acked(self, n: Node, e: Epoch, t: Transaction) -> None:
         """The leader of e counts an ACK of n for t, or n's ACK of NEWLEADER, which covers I_e."""
 
-    # What servers have told each other, which stays so. The relations of `State` mean the same here.
+    # Messages between servers: once true, each of these relations stays true. Those of `State` mean the same here.
 
     promised = State.promised
 

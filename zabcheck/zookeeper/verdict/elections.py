@@ -80,13 +80,12 @@ class Leaderless(Fact, frozen=True):
 
     def words(self) -> str:
         seconds = f"nobody led for {self.lasted / 1e6:.1f} of the last {self.calm / 1e6:.1f} s"
-        said = [f"{seconds}, in which all servers are up and connected; elections: {self.elections}"]
+        said = [f"{seconds}, although all servers were up and connected; elections: {self.elections}"]
         if self.in_vain:
             last = self.in_vain[-1]
             why = f", because of {last.reason}" if last.reason else ""
-            said.append(
-                f"leaders that gave up without a quorum: {len(self.in_vain)}, at last server {last.server}{why}"
-            )
+            gave_up = f"leaders that gave up without a quorum: {len(self.in_vain)}"
+            said.append(f"{gave_up}, the last of them server {last.server}{why}")
         said += [
             f"server {each.voter} votes for server {each.leader} ({_ends(each)}) in round {each.round}"
             for each in self.votes
