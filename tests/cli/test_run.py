@@ -158,7 +158,7 @@ def test_a_run_that_there_was_no_time_to_shorten_says_so_and_how_to_go_on(zabche
     lines = zabcheck("run", "--mutant", "ack-before-sync", "--seed", "1", "--minimise", "0").out.splitlines()
     assert any(each.startswith("shortened  in part: time ran out, and some of the ") for each in lines)
     [then] = [each for each in lines if each.startswith("to shorten it further: ")]
-    assert then.endswith(" --minimise 10 --runs 1")
+    assert then.endswith(" --minimise 30 --runs 1")
     longer = zabcheck(*then.removeprefix("to shorten it further: zabcheck ").split(), "--format", "json").json
     assert longer["counterexample"]["is_minimal"]
 

@@ -269,8 +269,8 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
 
 
 def _longer(summary: Summary) -> str:
-    """Return the command that finds the same run again, and has ten times as long to make it shorter."""
-    seconds = 10 * max(1, round(float(given("minimise") or SECONDS)))
+    """Return the command that finds the same run again, with ten times as long to make it shorter, or the default."""
+    seconds = round(max(SECONDS, 10 * float(given("minimise") or SECONDS)))
     if summary.found_by is None:
         return again(seed=summary.seed, minimise=seconds)
     return again(seed=summary.found_by, runs=1, minimise=seconds)
